@@ -1,0 +1,94 @@
+# Functions of tests/CMakeLists.txt. Test files are found by their place; none is listed by name.
+find_package(Catch2 REQUIRED)
+
+# Main of all test executables, compiled once; its speed matters to nobody.
+add_library(atled_test_main OBJECT "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
+target_compile_features(atled_test_main PUBLIC cxx_std_20)
+target_include_directories(atled_test_main PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+target_compile_options(atled_test_main PRIVATE -O0)
+target_link_libraries(atled_test_main PUBLIC Catch2::Catch2 PRIVATE atled_sanitizers)
+
+# Threads that wait must not take the core of another test's thread.
+set(ATLED_TEST_ENVIRONMENT OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)
+
+# The command line of tests that only compile: what a user types, and our warnings.
+get_target_property(eigen_include Eigen3::Eigen INTERFACE_INCLUDE_DIRECTORIES)
+list(TRANSFORM eigen_include PREPEND "-isystem;" OUTPUT_VARIABLE ATLED_PLAIN_COMMAND)
+list(PREPEND ATLED_PLAIN_COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only
+     -fdiagnostics-color=never -I "${PROJECT_SOURCE_DIR}/include")
+
+# atled_find_tests(<variable> <folder>): the test files under tests/<folder> that ATLED_TEST_TAGS
+# lets through.
+function(atled_find_tests variable folder)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp")
+  if(ATLED_TEST_TAGS)
+    list(JOIN ATLED_TEST_TAGS "|" tags)
+    foreach(file IN LISTS files)
+      file(STRINGS "${file}" hits REGEX "\\[(${tags})\\]" LIMIT_COUNT 1)
+      if(hits STREQUAL "")
+        list(REMOVE_ITEM files "${file}")
+      endif()
+    endforeach()
+  endif()
+  set(${variable} "${files}" PARENT_SCOPE)
+endfunction()
+
+# atled_add_unit_test(<group> LABEL <label> SOURCES <file>...)
+#
+# One executable test.<group> for the whole group, which keeps link time low, and one ctest entry
+# <group>.<name> for each file <name>_test.cpp, which keeps failures findable.
+function(atled_add_unit_test group)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES")
+  atled_add_program(test.${group} test.${group} SOURCES ${arg_SOURCES})
+  target_link_libraries(test.${group} PRIVATE atled_test_main)
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(GET source STEM stem)
+    string(REGEX REPLACE "_test$" "" name "${stem}")
+    add_test(NAME ${group}.${name} COMMAND test.${group} --filenames-as-tags --warn NoTests
+                                           "[#${stem}]")
+    set_tests_properties(
+      ${group}.${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 600
+                                  ENVIRONMENT "${ATLED_TEST_ENVIRONMENT}")
+  endforeach()
+endfunction()
+
+# atled_add_static_test(<file>): the file compiles without a warning; its checks are static_asserts.
+function(atled_add_static_test source)
+  cmake_path(GET source STEM stem)
+  string(REGEX REPLACE "_test$" "" name "${stem}")
+  add_test(NAME static.${name} COMMAND ${ATLED_PLAIN_COMMAND} -I "${PROJECT_SOURCE_DIR}/tests"
+                                       ${ATLED_WARNING_OPTIONS} "${source}")
+  set_tests_properties(static.${name} PROPERTIES LABELS static TIMEOUT 600)
+endfunction()
+
+# atled_add_compile_fail_tests(<file>...)
+#
+# Line 1 of each file is `// expect-error: <sentence>`: compiling it must fail with that sentence.
+# Under ATLED_FIXED the same file must compile.
+function(atled_add_compile_fail_tests)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source STEM name)
+    add_test(
+      NAME compile_fail.${name}
+      COMMAND "${CMAKE_COMMAND}" -D "SOURCE=${source}" -P
+              "${PROJECT_SOURCE_DIR}/cmake/check_compile_fail.cmake" -- ${ATLED_PLAIN_COMMAND})
+    set_tests_properties(compile_fail.${name} PROPERTIES LABELS compile_fail TIMEOUT 300)
+  endforeach()
+endfunction()
+
+# atled_add_mpi_test(<file> RANKS <number>...): an executable of its own, run under mpiexec.
+function(atled_add_mpi_test source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS")
+  cmake_path(GET source STEM stem)
+  string(REGEX REPLACE "_test$" "" name "${stem}")
+  atled_add_program(test.mpi.${name} test.mpi.${name} SOURCES "${source}")
+  target_link_libraries(test.mpi.${name} PRIVATE atled_test_main)
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME mpi.${name}.${ranks} COMMAND "${MPIEXEC_EXECUTABLE}" -n ${ranks} --oversubscribe
+                                               $<TARGET_FILE:test.mpi.${name}>)
+    set_tests_properties(
+      mpi.${name}.${ranks}
+      PROPERTIES LABELS mpi TIMEOUT 60 PROCESSORS ${ranks}
+                 ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+  endforeach()
+endfunction()
