@@ -1,0 +1,102 @@
+// atled/loops/epilogue.hpp: what is done to each element of a product while it is in the cache.
+// Reads: loops/loop.hpp. Called back by kernels/gemm.hpp with pieces of rows.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/loops/loop.hpp"
+
+#include <array>
+
+namespace atled::loops {
+
+/// Strides of the slots of an epilogue: [slot][three batch axes, row, column].
+struct epilogue_shape {
+  const std::int64_t* strides;
+};
+
+/// One launch: shape, and the memory behind each slot.
+struct epilogue_call {
+  epilogue_shape shape;
+  std::byte* const* slots;
+};
+
+/// The terms of stage 0 once, then those of stage 1 for each packet of a finished piece of a row.
+template <int N, class Acc, class Slots, class Terms>
+struct fused_epilogue;
+
+template <int N, class Acc, class... Slots, class... Terms>
+struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
+  static constexpr int num_slots = sizeof...(Slots);
+
+  static void run(const void* opaque, const std::array<std::int64_t, 3>& batch, std::int64_t row,
+                  std::int64_t column, int count, const Acc* sums) {
+    const auto& call = *static_cast<const epilogue_call*>(opaque);
+    row_state state;
+    constexpr std::int64_t sizes[] = {
+        (Slots::use == slot_use::index ? 1
+                                       : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
+    const std::int64_t* strides = call.shape.strides;
+    for (int s = 0; s < num_slots; ++s, strides += 5) {
+      const std::int64_t offset = batch[0] * strides[0] + batch[1] * strides[1] +
+                                  batch[2] * strides[2] + row * strides[3] + column * strides[4];
+      state.at[s] = reinterpret_cast<std::int64_t>(call.slots[s]) + offset * sizes[s];
+      state.step[s] = strides[4];
+    }
+    state.sums = sums;
+    frame f;
+    evaluate_all<0, true>(f, state, 0, N, sequence{});
+    int at = 0;
+    for (; at + N <= count; at += N) evaluate_all<1, true>(f, state, at, N, sequence{});
+    if (at < count) evaluate_all<1, false>(f, state, at, count - at, sequence{});
+  }
+
+ private:
+  using sequence = std::make_integer_sequence<int, static_cast<int>(sizeof...(Terms))>;
+  using frame = detail::frame<sequence, N, Terms...>;
+
+  struct row_state {
+    std::int64_t at[num_slots];
+    std::int64_t step[num_slots];
+    const Acc* sums;
+  };
+
+  template <int Stage, bool Full, int... I>
+  ATLED_INLINE static void evaluate_all(frame& f, const row_state& row, std::int64_t column,
+                                        int count, std::integer_sequence<int, I...>) {
+    (evaluate_one<I, Stage, Full>(Terms{}, f, row, column, count), ...);
+  }
+  template <int I, int Stage, bool Full, class Term>
+  ATLED_INLINE static void evaluate_one(Term, frame& f, const row_state& row, std::int64_t column,
+                                        int count) {
+    if constexpr (Term::stage == Stage) {
+      detail::evaluate<I, Full, N>(Term{}, f, row, column, count);
+    }
+  }
+  template <int I, int Stage, bool Full, int At, class T>
+  ATLED_INLINE static void evaluate_one(accumulator_term<At, T>, frame& f, const row_state& row,
+                                        std::int64_t column, int count) {
+    if constexpr (At == Stage) {
+      const auto sum = detail::load_packet<Acc, walk::unit, Full, N>(row.sums, column, 1, count);
+      if constexpr (std::same_as<T, Acc>) {
+        detail::at<I>(f) = sum;
+      } else {
+        detail::at<I>(f) = convert<T>(sum);
+      }
+    }
+  }
+};
+
+/// An epilogue as data, so that a product's code is built once for each element type.
+template <class Acc>
+struct erased_epilogue {
+  const void* context;
+  void (*call)(const void*, const std::array<std::int64_t, 3>&, std::int64_t, std::int64_t, int,
+               const Acc*);
+
+  void operator()(const std::array<std::int64_t, 3>& batch, std::int64_t row, std::int64_t column,
+                  int count, const Acc* sums) const {
+    call(context, batch, row, column, count, sums);
+  }
+};
+
+}  // namespace atled::loops
