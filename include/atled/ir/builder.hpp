@@ -1,0 +1,249 @@
+// atled/ir/builder.hpp: the only way to make a node: types it, finds its equal, keeps the first
+// error. Reads: ir/type_rules.hpp. Used by trace/ (from user code) and passes/ (from rules).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/ir/type_rules.hpp"
+
+#include <initializer_list>
+
+namespace atled::ir {
+
+/// Builds a graph; equal operations become one node (hash-consing).
+///
+/// - `site` is the position given to the nodes that follow; rules set it to that of their node.
+/// - The first ill-typed operation leaves its sentence in `problem`; its result is `poison`, and an
+///   operation on `poison` is `poison` and says nothing more.
+/// Cost: O(operands + rank) for each node.
+class builder {
+ public:
+  graph g{};
+  text problem{};
+  call_site site{};
+
+  [[nodiscard]] constexpr const tensor_type& type(int id) const { return g.nodes[id].type; }
+
+  // --- sources -----------------------------------------------------------------------------
+
+  constexpr int parameter(const tensor_type& type) {
+    const int id = push(op::parameter, nullptr, 0, attribute_list::of(g.num_parameters), type);
+    g.parameters[g.num_parameters++] = id;
+    return id;
+  }
+  /// A node equal to `id` in value and different from all others: what a derivative is taken by.
+  constexpr int variable(int id) {
+    if (id < 0) return poison;
+    return push(op::variable, &id, 1, attribute_list::of(g.num_nodes), type(id));
+  }
+  /// A scalar constant, rounded to its element type.
+  constexpr int constant(double value, dtype element) {
+    std::int64_t bits = 0;
+    if (element == dtype::f32) {
+      bits = std::bit_cast<std::int64_t>(static_cast<double>(static_cast<float>(value)));
+    } else if (element == dtype::bf16) {
+      const auto rounded = static_cast<float>(bf16(static_cast<float>(value)));
+      bits = std::bit_cast<std::int64_t>(static_cast<double>(rounded));
+    } else if (element == dtype::f64) {
+      bits = std::bit_cast<std::int64_t>(value);
+    } else {
+      bits = static_cast<std::int64_t>(value);
+    }
+    return append(op::constant, {}, attribute_list::of(bits), {element, {}});
+  }
+  constexpr int integer_constant(std::int64_t value, dtype element) {
+    if (is_floating(element)) return constant(static_cast<double>(value), element);
+    return append(op::constant, {}, attribute_list::of(value), {element, {}});
+  }
+  /// A constant of any shape.
+  constexpr int splat(double value, const tensor_type& type) {
+    return broadcast(constant(value, type.element), type.dims, 0);
+  }
+  constexpr int iota(const tensor_type& type, int axis) {
+    return append(op::iota, {}, attribute_list::of(axis), type);
+  }
+
+  // --- elementwise -------------------------------------------------------------------------
+
+  constexpr int unary(op code, int x) { return append(code, {x}); }
+  constexpr int binary(op code, int x, int y) { return append(code, {x, y}); }
+  constexpr int neg(int x) { return append(op::neg, {x}); }
+  constexpr int add(int x, int y) { return append(op::add, {x, y}); }
+  constexpr int sub(int x, int y) { return append(op::sub, {x, y}); }
+  constexpr int mul(int x, int y) { return append(op::mul, {x, y}); }
+  constexpr int strong_mul(int x, int y) { return append(op::strong_mul, {x, y}); }
+  constexpr int div(int x, int y) { return append(op::div, {x, y}); }
+  constexpr int select(int p, int x, int y) { return append(op::select, {p, x, y}); }
+  /// `x` times a constant.
+  constexpr int scale(int x, double factor) {
+    return x < 0 ? poison : mul(x, splat(factor, type(x)));
+  }
+  constexpr int convert(int x, dtype element) {
+    if (x < 0) return poison;
+    if (type(x).element == element) return x;
+    return append(op::convert, {x}, {}, {element, {}});
+  }
+
+  /// A node of its own with the value of `x`: a conversion to the type that it has.
+  constexpr int copy(int x) {
+    if (x < 0) return poison;
+    return push(op::convert, &x, 1, {}, type(x));
+  }
+
+  // --- shape -------------------------------------------------------------------------------
+
+  /// Operand axis j becomes the j-th axis of `mask`; its size stays or is 1 and repeats.
+  constexpr int broadcast(int x, const shape& dims, std::int64_t mask) {
+    if (x < 0) return poison;
+    if (type(x).dims == dims) return x;
+    return append(op::broadcast, {x}, attribute_list::of(mask), {type(x).element, dims});
+  }
+  constexpr int reshape(int x, const shape& dims) {
+    if (x < 0) return poison;
+    if (type(x).dims == dims) return x;
+    return append(op::reshape, {x}, {}, {type(x).element, dims});
+  }
+  constexpr int transpose(int x, std::int64_t permutation) {
+    return append(op::transpose, {x}, attribute_list::of(permutation));
+  }
+  constexpr int slice(int x, const shape& starts, const shape& sizes, const shape& strides) {
+    if (x < 0) return poison;
+    attribute_list attributes{};
+    for (int i = 0; i < starts.rank; ++i) attributes.push(starts[i]);
+    for (int i = 0; i < strides.rank; ++i) attributes.push(strides[i]);
+    return append(op::slice, {x}, attributes, {type(x).element, sizes});
+  }
+  /// Places `x` at `low`, its elements `interior` + 1 apart, in a tensor of size `sizes`.
+  constexpr int pad(int x, int filler, const shape& low, const shape& interior,
+                    const shape& sizes) {
+    if (x < 0) return poison;
+    attribute_list attributes{};
+    for (int i = 0; i < low.rank; ++i) attributes.push(low[i]);
+    for (int i = 0; i < interior.rank; ++i) attributes.push(interior[i]);
+    return append(op::pad, {x, filler}, attributes, {type(x).element, sizes});
+  }
+
+  // --- the rest ----------------------------------------------------------------------------
+
+  constexpr int reduce(op code, int x, std::int64_t mask) {
+    if (x < 0) return poison;
+    if (mask == 0 && code != op::argmax && code != op::argmin) return x;
+    return append(code, {x}, attribute_list::of(mask));
+  }
+  constexpr int dot(int lhs, int rhs, const dot_axes& axes) {
+    return append(op::dot, {lhs, rhs}, axes.packed());
+  }
+  constexpr int gather(int x, int indices, int axis, int batch_dims, index_mode mode) {
+    return append(op::gather, {x, indices}, gather_attributes(axis, batch_dims, mode));
+  }
+  constexpr int scatter_add(int x, int indices, int updates, int axis, int batch_dims,
+                            index_mode mode) {
+    return append(op::scatter_add, {x, indices, updates},
+                  gather_attributes(axis, batch_dims, mode));
+  }
+
+  /// The node of `code` on these operands: an equal one that is there, or a new one.
+  constexpr int append(op code, std::initializer_list<int> operands,
+                       const attribute_list& attributes = {}, const tensor_type& wanted = {}) {
+    return append(code, operands.begin(), static_cast<int>(operands.size()), attributes, wanted);
+  }
+  constexpr int append(op code, const int* operands, int count,
+                       const attribute_list& attributes = {}, const tensor_type& wanted = {}) {
+    operand_types in{};
+    for (int i = 0; i < count; ++i) {
+      if (operands[i] < 0) return poison;
+      in.types[in.size++] = type(operands[i]);
+    }
+    const typed result = infer_type(code, in, attributes, wanted);
+    if (!result.ok()) return fail(code, result.problem);
+
+    const std::uint32_t hash = hash_of(code, operands, count, attributes, result.type);
+    for (std::uint32_t slot = hash & table_mask;; slot = (slot + 1) & table_mask) {
+      const int found = table_[slot] - 1;
+      if (found < 0) {
+        const int id = push(code, operands, count, attributes, result.type);
+        table_[slot] = id + 1;
+        return id;
+      }
+      if (equals(found, code, operands, count, attributes, result.type)) return found;
+    }
+  }
+
+  /// Keeps the sentence if it is the first.
+  constexpr int fail(op code, const text& why) { return fail(info(code).name, why); }
+  constexpr int fail(std::string_view operation, const text& why) {
+    if (problem.empty()) {
+      problem = sentence_start(site, operation);
+      problem << why;
+    }
+    return poison;
+  }
+
+ private:
+  static constexpr std::uint32_t table_size = 2 * graph::max_nodes;
+  static constexpr std::uint32_t table_mask = table_size - 1;
+  int table_[table_size]{};  // node + 1; 0 is free
+
+  static constexpr attribute_list gather_attributes(int axis, int batch_dims, index_mode mode) {
+    attribute_list out{};
+    out.push(axis);
+    out.push(batch_dims);
+    out.push(static_cast<std::int64_t>(mode));
+    return out;
+  }
+
+  constexpr int push(op code, const int* operands, int count, const attribute_list& attributes,
+                     const tensor_type& type) {
+    node& n = g.nodes[g.num_nodes];
+    n.code = code;
+    n.num_operands = count;
+    n.operands_begin = g.num_operands;
+    n.num_attributes = attributes.size;
+    n.attributes_begin = g.num_attributes;
+    n.type = type;
+    n.at = site;
+    for (int i = 0; i < count; ++i) g.operands[g.num_operands++] = operands[i];
+    for (int i = 0; i < attributes.size; ++i) {
+      g.attributes[g.num_attributes++] = attributes.values[i];
+    }
+    return g.num_nodes++;
+  }
+
+  // Fibonacci hashing over all that makes a node what it is.
+  static constexpr std::uint32_t hash_of(op code, const int* operands, int count,
+                                         const attribute_list& attributes,
+                                         const tensor_type& type) {
+    constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U;
+    std::uint64_t h =
+        (static_cast<std::uint64_t>(code) << 8) + static_cast<std::uint64_t>(type.element);
+    for (int i = 0; i < count; ++i) {
+      h = (h ^ static_cast<std::uint64_t>(operands[i])) * factor;
+      h ^= h >> 29;
+    }
+    for (int i = 0; i < attributes.size; ++i) {
+      h = (h ^ static_cast<std::uint64_t>(attributes.values[i])) * factor;
+      h ^= h >> 29;
+    }
+    for (int i = 0; i < type.rank(); ++i) {
+      h = (h ^ static_cast<std::uint64_t>(type.dims[i])) * factor;
+    }
+    return static_cast<std::uint32_t>(h >> 32);
+  }
+
+  [[nodiscard]] constexpr bool equals(int id, op code, const int* operands, int count,
+                                      const attribute_list& attributes,
+                                      const tensor_type& type) const {
+    const node& n = g.nodes[id];
+    if (n.code != code || n.num_operands != count || n.num_attributes != attributes.size) {
+      return false;
+    }
+    for (int i = 0; i < count; ++i) {
+      if (g.operands[n.operands_begin + i] != operands[i]) return false;
+    }
+    for (int i = 0; i < attributes.size; ++i) {
+      if (g.attributes[n.attributes_begin + i] != attributes.values[i]) return false;
+    }
+    return n.type == type;
+  }
+};
+
+}  // namespace atled::ir

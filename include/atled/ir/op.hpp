@@ -1,0 +1,277 @@
+// atled/ir/op.hpp: the closed set of operations, and the table of what holds for each.
+// Next: ir/graph.hpp. Each pass has one exhaustive `switch` over this enum: grep an op to read its
+// life.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace atled {
+
+/// What a node computes. Attributes (axes, sizes ...) stand with the node; see ir/builder.hpp.
+enum class op : std::uint8_t {
+  // sources
+  parameter,  ///< an argument of the program; attribute: its index
+  variable,   ///< the input of an inner transformation; the identity of operand 0, never merged
+  constant,   ///< one scalar; attribute: its bits (f64 bits for floating types, else the integer)
+  iota,       ///< the index along axis attribute[0]
+  // elementwise, one operand
+  neg,
+  exp,
+  expm1,
+  log,
+  log1p,
+  tanh,
+  logistic,
+  sin,
+  cos,
+  sqrt,
+  rsqrt,
+  erf,
+  abs,
+  sign,
+  floor,
+  ceil,
+  round,
+  is_finite,
+  logical_not,  ///< bitwise on integers
+  convert,
+  stop_gradient,
+  // elementwise, two operands of one type
+  add,
+  sub,
+  mul,
+  strong_mul,  ///< a product that is exactly 0 where one factor is, also against inf and NaN
+  div,
+  rem,
+  pow,
+  max,
+  min,
+  atan2,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,  ///< logical on unsigned, arithmetic on signed types
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  // elementwise, more operands
+  select,    ///< predicate ? operand 1 : operand 2
+  threefry,  ///< word attribute[0] (0, 1; 2: their xor) of threefry2x32(key0, key1, count0, count1)
+  // shape
+  broadcast,  ///< attribute: mask of the result axes that the operand's axes map to, in order
+  reshape,
+  transpose,    ///< attribute: the permutation, result axis i = operand axis permutation[i]
+  slice,        ///< attributes: starts, then strides
+  pad,          ///< operands: value, scalar filler; attributes: low, then interior
+  concatenate,  ///< attribute: the axis; any number of operands
+  reverse,      ///< attribute: mask of axes
+  // indices
+  gather,                ///< operands: value, indices; attributes: axis, batch_dims, index_mode
+  scatter_add,           ///< operands: value, indices, updates; attributes as gather
+  dynamic_slice,         ///< operands: value, one scalar start an axis; starts are clamped
+  dynamic_update_slice,  ///< operands: value, update, one scalar start an axis
+  // reductions; attribute: mask of axes, which are dropped
+  reduce_sum,
+  reduce_prod,
+  reduce_max,
+  reduce_min,
+  /// log(sum(exp)), -inf where all are: one op until passes/expand.hpp, so that its derivative is
+  /// exp(x - z), the softmax, which is then one value forward and backward. It takes a float.
+  reduce_logsumexp,
+  argmax,  ///< along one axis, the first of equals; result i32
+  argmin,
+  // along one axis (attribute), same shape
+  cumsum,
+  reverse_cumsum,
+  // products
+  dot,  ///< attributes: batch, lhs axes, rhs axes packed by `dot_axes`
+};
+
+inline constexpr int num_ops = static_cast<int>(op::dot) + 1;
+
+/// How an op treats its operands, as far as passes that need no more care.
+enum class op_kind : std::uint8_t {
+  source,       ///< no operands (variable: identity)
+  elementwise,  ///< result element i depends on element i of each operand
+  shape,        ///< moves elements
+  index,        ///< moves elements to where indices say
+  reduction,    ///< combines elements along axes
+  cumulative,   ///< combines elements along an axis, keeping it
+  product,      ///< dot
+};
+
+struct op_info {
+  std::string_view name;
+  op_kind kind;
+  int num_operands;  ///< -1: any number
+};
+
+/// The table row of an op.
+[[nodiscard]] constexpr op_info info(op code) {
+  using enum op_kind;
+  switch (code) {
+    case op::parameter:
+      return {"parameter", source, 0};
+    case op::variable:
+      return {"variable", source, 1};
+    case op::constant:
+      return {"constant", source, 0};
+    case op::iota:
+      return {"iota", source, 0};
+    case op::neg:
+      return {"neg", elementwise, 1};
+    case op::exp:
+      return {"exp", elementwise, 1};
+    case op::expm1:
+      return {"expm1", elementwise, 1};
+    case op::log:
+      return {"log", elementwise, 1};
+    case op::log1p:
+      return {"log1p", elementwise, 1};
+    case op::tanh:
+      return {"tanh", elementwise, 1};
+    case op::logistic:
+      return {"logistic", elementwise, 1};
+    case op::sin:
+      return {"sin", elementwise, 1};
+    case op::cos:
+      return {"cos", elementwise, 1};
+    case op::sqrt:
+      return {"sqrt", elementwise, 1};
+    case op::rsqrt:
+      return {"rsqrt", elementwise, 1};
+    case op::erf:
+      return {"erf", elementwise, 1};
+    case op::abs:
+      return {"abs", elementwise, 1};
+    case op::sign:
+      return {"sign", elementwise, 1};
+    case op::floor:
+      return {"floor", elementwise, 1};
+    case op::ceil:
+      return {"ceil", elementwise, 1};
+    case op::round:
+      return {"round", elementwise, 1};
+    case op::is_finite:
+      return {"is_finite", elementwise, 1};
+    case op::logical_not:
+      return {"logical_not", elementwise, 1};
+    case op::convert:
+      return {"convert", elementwise, 1};
+    case op::stop_gradient:
+      return {"stop_gradient", elementwise, 1};
+    case op::add:
+      return {"add", elementwise, 2};
+    case op::sub:
+      return {"sub", elementwise, 2};
+    case op::mul:
+      return {"mul", elementwise, 2};
+    case op::strong_mul:
+      return {"strong_mul", elementwise, 2};
+    case op::div:
+      return {"div", elementwise, 2};
+    case op::rem:
+      return {"rem", elementwise, 2};
+    case op::pow:
+      return {"pow", elementwise, 2};
+    case op::max:
+      return {"max", elementwise, 2};
+    case op::min:
+      return {"min", elementwise, 2};
+    case op::atan2:
+      return {"atan2", elementwise, 2};
+    case op::bit_and:
+      return {"bit_and", elementwise, 2};
+    case op::bit_or:
+      return {"bit_or", elementwise, 2};
+    case op::bit_xor:
+      return {"bit_xor", elementwise, 2};
+    case op::shift_left:
+      return {"shift_left", elementwise, 2};
+    case op::shift_right:
+      return {"shift_right", elementwise, 2};
+    case op::eq:
+      return {"eq", elementwise, 2};
+    case op::ne:
+      return {"ne", elementwise, 2};
+    case op::lt:
+      return {"lt", elementwise, 2};
+    case op::le:
+      return {"le", elementwise, 2};
+    case op::gt:
+      return {"gt", elementwise, 2};
+    case op::ge:
+      return {"ge", elementwise, 2};
+    case op::select:
+      return {"select", elementwise, 3};
+    case op::threefry:
+      return {"threefry", elementwise, 4};
+    case op::broadcast:
+      return {"broadcast", shape, 1};
+    case op::reshape:
+      return {"reshape", shape, 1};
+    case op::transpose:
+      return {"transpose", shape, 1};
+    case op::slice:
+      return {"slice", shape, 1};
+    case op::pad:
+      return {"pad", shape, 2};
+    case op::concatenate:
+      return {"concatenate", shape, -1};
+    case op::reverse:
+      return {"reverse", shape, 1};
+    case op::gather:
+      return {"gather", index, 2};
+    case op::scatter_add:
+      return {"scatter_add", index, 3};
+    case op::dynamic_slice:
+      return {"dynamic_slice", index, -1};
+    case op::dynamic_update_slice:
+      return {"dynamic_update_slice", index, -1};
+    case op::reduce_sum:
+      return {"reduce_sum", reduction, 1};
+    case op::reduce_prod:
+      return {"reduce_prod", reduction, 1};
+    case op::reduce_max:
+      return {"reduce_max", reduction, 1};
+    case op::reduce_min:
+      return {"reduce_min", reduction, 1};
+    case op::reduce_logsumexp:
+      return {"reduce_logsumexp", reduction, 1};
+    case op::argmax:
+      return {"argmax", reduction, 1};
+    case op::argmin:
+      return {"argmin", reduction, 1};
+    case op::cumsum:
+      return {"cumsum", cumulative, 1};
+    case op::reverse_cumsum:
+      return {"reverse_cumsum", cumulative, 1};
+    case op::dot:
+      return {"dot", product, 2};
+  }
+  __builtin_unreachable();
+}
+
+[[nodiscard]] constexpr bool is_elementwise(op code) {
+  return info(code).kind == op_kind::elementwise;
+}
+[[nodiscard]] constexpr bool is_compare(op code) {
+  return code >= op::eq && code <= op::ge;
+}
+[[nodiscard]] constexpr bool is_reduction(op code) {
+  return info(code).kind == op_kind::reduction;
+}
+
+/// What an index outside its axis does; the same forward and backward.
+enum class index_mode : std::uint8_t {
+  clip,  ///< it reads or writes the nearest element
+  fill,  ///< it reads 0 and adds nothing
+};
+
+}  // namespace atled

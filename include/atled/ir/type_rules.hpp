@@ -1,0 +1,318 @@
+// atled/ir/type_rules.hpp: what each op gives for operands of given types, or why it cannot.
+// Reads: ir/graph.hpp. Broadcasting and promotion happen before, in ops/; here types must agree.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/ir/graph.hpp"
+
+namespace atled::ir {
+
+/// A type, or the middle and end of a sentence: `f32[8,16] and f32[8]: sizes must be equal`.
+struct typed {
+  tensor_type type;
+  text problem;
+
+  [[nodiscard]] constexpr bool ok() const { return problem.empty(); }
+  [[nodiscard]] static constexpr typed of(dtype element, const shape& dims) {
+    return {{element, dims}, {}};
+  }
+  [[nodiscard]] static constexpr typed of(const tensor_type& type) { return {type, {}}; }
+  [[nodiscard]] static constexpr typed failed(const text& why) { return {{}, why}; }
+};
+
+/// The operand types of one op.
+struct operand_types {
+  static constexpr int capacity = 64;
+  tensor_type types[capacity];
+  int size;
+
+  constexpr const tensor_type& operator[](int i) const { return types[i]; }
+};
+
+namespace detail {
+
+constexpr text pair_text(const tensor_type& lhs, const tensor_type& rhs) {
+  text out;
+  return out << lhs << " and " << rhs << ": ";
+}
+
+constexpr typed elementwise_type(op code, const operand_types& in) {
+  for (int i = 1; i < in.size; ++i) {
+    const int first = code == op::select ? 1 : 0;
+    if (i <= first) continue;
+    if (in[i].element != in[first].element) {
+      return typed::failed(pair_text(in[first], in[i]) << "element types must be equal");
+    }
+  }
+  for (int i = 1; i < in.size; ++i) {
+    if (!(in[i].dims == in[0].dims)) {
+      return typed::failed(pair_text(in[0], in[i]) << "shapes must be equal");
+    }
+  }
+  if (is_compare(code) || code == op::is_finite) return typed::of(dtype::boolean, in[0].dims);
+  return typed::of(in[code == op::select ? 1 : 0]);
+}
+
+/// Which element types an elementwise op takes: a word for the sentence, empty if it takes all.
+constexpr std::string_view wanted_elements(op code, dtype element) {
+  switch (code) {
+    case op::exp:
+    case op::expm1:
+    case op::log:
+    case op::log1p:
+    case op::tanh:
+    case op::logistic:
+    case op::sin:
+    case op::cos:
+    case op::sqrt:
+    case op::rsqrt:
+    case op::erf:
+    case op::atan2:
+    case op::is_finite:
+    case op::strong_mul:
+      return is_floating(element) ? "" : "a floating type";
+    case op::neg:
+    case op::add:
+    case op::sub:
+    case op::mul:
+    case op::div:
+    case op::rem:
+    case op::pow:
+    case op::abs:
+    case op::sign:
+      return element != dtype::boolean ? "" : "numbers, not booleans; convert them first";
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor:
+    case op::logical_not:
+      return !is_floating(element) ? "" : "booleans or integers";
+    case op::shift_left:
+    case op::shift_right:
+      return is_integer(element) ? "" : "integers";
+    default:
+      return "";
+  }
+}
+
+constexpr typed reduction_type(op code, const tensor_type& in, std::int64_t mask) {
+  shape dims{};
+  std::int64_t count = 1;
+  for (int i = 0; i < in.rank(); ++i) {
+    if (has_axis(mask, i)) {
+      count *= in.dims[i];
+    } else {
+      dims.push(in.dims[i]);
+    }
+  }
+  const bool has_neutral = code == op::reduce_sum || code == op::reduce_prod;
+  if (count == 0 && !has_neutral) {
+    text why;
+    return typed::failed(why << in << ": the reduced axes hold no element, and a maximum of "
+                             << "nothing is undefined");
+  }
+  const bool is_index = code == op::argmax || code == op::argmin;
+  return typed::of(is_index ? dtype::i32 : in.element, dims);
+}
+
+constexpr typed dot_type(const tensor_type& lhs, const tensor_type& rhs, const dot_axes& axes) {
+  shape dims{};
+  for (int i = 0; i < axes.num_batch; ++i) {
+    const auto left = lhs.dims[axes.lhs_batch[i]];
+    const auto right = rhs.dims[axes.rhs_batch[i]];
+    if (left != right) {
+      text why;
+      return typed::failed(why << "lhs " << lhs << " and rhs " << rhs << ": lhs axis "
+                               << axes.lhs_batch[i] << " (" << left << ") must equal rhs axis "
+                               << axes.rhs_batch[i] << " (" << right << ")");
+    }
+    dims.push(left);
+  }
+  for (int i = 0; i < axes.num_contract; ++i) {
+    const auto left = lhs.dims[axes.lhs_contract[i]];
+    const auto right = rhs.dims[axes.rhs_contract[i]];
+    if (left != right) {
+      text why;
+      return typed::failed(why << "lhs " << lhs << " and rhs " << rhs << ": lhs axis "
+                               << axes.lhs_contract[i] << " (" << left << ") must equal rhs axis "
+                               << axes.rhs_contract[i] << " (" << right << ")");
+    }
+  }
+  if (lhs.element != rhs.element) {
+    return typed::failed(pair_text(lhs, rhs) << "element types must be equal");
+  }
+  if (lhs.rank() + rhs.rank() - axes.num_batch - 2 * axes.num_contract > max_rank) {
+    return typed::failed(pair_text(lhs, rhs) << "the result would have more than 8 axes");
+  }
+  for (int i = 0; i < lhs.rank(); ++i) {
+    if (axes.role_of_lhs(i) == 'f') dims.push(lhs.dims[i]);
+  }
+  for (int i = 0; i < rhs.rank(); ++i) {
+    if (axes.role_of_rhs(i) == 'f') dims.push(rhs.dims[i]);
+  }
+  return typed::of(lhs.element, dims);
+}
+
+constexpr typed gather_type(const tensor_type& value, const tensor_type& indices, int axis,
+                            int batch_dims) {
+  if (!is_integer(indices.element)) {
+    text why;
+    return typed::failed(why << "indices " << indices << ": they must be integers");
+  }
+  shape dims{};
+  for (int i = 0; i < axis; ++i) dims.push(value.dims[i]);
+  for (int i = batch_dims; i < indices.rank(); ++i) dims.push(indices.dims[i]);
+  for (int i = axis + 1; i < value.rank(); ++i) dims.push(value.dims[i]);
+  for (int i = 0; i < batch_dims; ++i) {
+    if (value.dims[i] != indices.dims[i]) {
+      return typed::failed(pair_text(value, indices)
+                           << "axis " << i << " is shared, so its sizes must be equal");
+    }
+  }
+  return typed::of(value.element, dims);
+}
+
+constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
+                           const attribute_list& attributes) {
+  for (int i = 0; i < in.rank(); ++i) {
+    const auto start = attributes.values[i];
+    const auto stride = attributes.values[in.rank() + i];
+    const auto last = start + (wanted.dims[i] - 1) * stride;
+    if (start < 0 || stride < 1 || (wanted.dims[i] > 0 && last >= in.dims[i])) {
+      text why;
+      return typed::failed(why << in << ": axis " << i << " from " << start << " to " << last
+                               << " is not inside its size " << in.dims[i]);
+    }
+  }
+  return typed::of(in.element, wanted.dims);
+}
+
+}  // namespace detail
+
+/// The type of `code` applied to `in`; `wanted` carries dims and element where attributes do not
+/// determine them (sources, broadcast, reshape, convert, slice, pad, dynamic_slice).
+///
+/// Cost: O(operands x rank).
+[[nodiscard]] constexpr typed infer_type(op code, const operand_types& in,
+                                         const attribute_list& attributes,
+                                         const tensor_type& wanted) {
+  if (is_elementwise(code) && in.size > 0) {
+    const dtype element = in[code == op::select ? 1 : 0].element;
+    if (const auto needed = detail::wanted_elements(code, element); !needed.empty()) {
+      text why;
+      return typed::failed(why << in[0] << ": it takes " << needed);
+    }
+  }
+  switch (code) {
+    case op::parameter:
+    case op::variable:
+    case op::constant:
+    case op::iota:
+    case op::broadcast:
+    case op::pad:
+    case op::dynamic_slice:
+      return typed::of(wanted);
+    case op::convert:
+      return typed::of(wanted.element, in[0].dims);
+    case op::reshape:
+      if (in[0].size() != wanted.size()) {
+        text why;
+        return typed::failed(why << in[0] << " to " << wanted << ": " << in[0].size()
+                                 << " elements must equal " << wanted.size());
+      }
+      return typed::of(in[0].element, wanted.dims);
+    case op::select:
+      if (in[0].element != dtype::boolean) {
+        text why;
+        return typed::failed(why << "predicate " << in[0] << ": it must be boolean");
+      }
+      return detail::elementwise_type(code, in);
+    case op::neg:
+    case op::exp:
+    case op::expm1:
+    case op::log:
+    case op::log1p:
+    case op::tanh:
+    case op::logistic:
+    case op::sin:
+    case op::cos:
+    case op::sqrt:
+    case op::rsqrt:
+    case op::erf:
+    case op::abs:
+    case op::sign:
+    case op::floor:
+    case op::ceil:
+    case op::round:
+    case op::is_finite:
+    case op::logical_not:
+    case op::stop_gradient:
+    case op::add:
+    case op::sub:
+    case op::mul:
+    case op::strong_mul:
+    case op::div:
+    case op::rem:
+    case op::pow:
+    case op::max:
+    case op::min:
+    case op::atan2:
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor:
+    case op::shift_left:
+    case op::shift_right:
+    case op::eq:
+    case op::ne:
+    case op::lt:
+    case op::le:
+    case op::gt:
+    case op::ge:
+    case op::threefry:
+      return detail::elementwise_type(code, in);
+    case op::transpose: {
+      shape dims{};
+      for (int i = 0; i < in[0].rank(); ++i) {
+        dims.push(in[0].dims[permuted_axis(attributes.values[0], i)]);
+      }
+      return typed::of(in[0].element, dims);
+    }
+    case op::slice:
+      return detail::slice_type(in[0], wanted, attributes);
+    case op::reverse:
+    case op::cumsum:
+    case op::reverse_cumsum:
+    case op::scatter_add:
+    case op::dynamic_update_slice:
+      return typed::of(in[0]);
+    case op::concatenate: {
+      const auto axis = static_cast<int>(attributes.values[0]);
+      tensor_type out = in[0];
+      for (int i = 1; i < in.size; ++i) {
+        tensor_type other = in[i];
+        other.dims[axis] = out.dims[axis];
+        if (!(other == out)) {
+          return typed::failed(detail::pair_text(in[0], in[i])
+                               << "all but axis " << axis << " must be equal");
+        }
+        out.dims[axis] += in[i].dims[axis];
+      }
+      return typed::of(out);
+    }
+    case op::gather:
+      return detail::gather_type(in[0], in[1], static_cast<int>(attributes.values[0]),
+                                 static_cast<int>(attributes.values[1]));
+    case op::reduce_sum:
+    case op::reduce_prod:
+    case op::reduce_max:
+    case op::reduce_min:
+    case op::reduce_logsumexp:
+    case op::argmax:
+    case op::argmin:
+      return detail::reduction_type(code, in[0], attributes.values[0]);
+    case op::dot:
+      return detail::dot_type(in[0], in[1], dot_axes::unpacked(attributes));
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace atled::ir

@@ -1,0 +1,180 @@
+// atled/passes/expand.hpp: the last rewriting before fusion: forms that are whole for the sake of
+// derivatives become what kernels can run.
+// Reads: passes/rewrite.hpp. Next: passes/layout.hpp.
+//
+//   reduce_logsumexp               maximum, sum of exponentials, logarithm
+//   exp(x - logsumexp(x))          exp(x - maximum) / sum: the exponential is there already
+//   a reduction over the last and  first the last axis, then the others
+//   some other axes
+//   a dot over several axes that   a transpose first
+//   do not follow one another
+//   an output that is a parameter, a copy of it: each output has memory of its own
+//   a view or another output
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/passes/rewrite.hpp"
+
+namespace atled::passes {
+
+namespace detail {
+
+class expander {
+ public:
+  constexpr int operator()(ir::builder& b, const moving_node& n) {
+    switch (n.code) {
+      case op::reduce_logsumexp:
+        return expand_logsumexp(b, n);
+      case op::exp:
+        return expand_exp(b, n);
+      case op::reduce_sum:
+      case op::reduce_prod:
+      case op::reduce_max:
+      case op::reduce_min:
+        return expand_reduction(b, n.code, n[0], n.attributes.values[0]);
+      case op::argmax:
+      case op::argmin:
+        return keep(b, n);
+      case op::dot:
+        return expand_dot(b, n);
+      case op::variable:
+      case op::stop_gradient:
+        return n[0];
+      default:
+        return keep(b, n);
+    }
+  }
+
+ private:
+  struct softmax_parts {
+    int logits;
+    int exponential;  // exp(logits - maximum)
+    int sum;          // of the exponentials, 1 in a row without any
+    int result;       // the logarithm of the sum
+    std::int64_t kept;  // mask of the axes that are not summed over
+  };
+  static constexpr int most_parts = 4096;
+  softmax_parts parts_[most_parts]{};
+  int num_parts_ = 0;
+  int part_of_[ir::graph::max_nodes]{};  // + 1, of a logarithm of a sum and of what selects it
+
+  static constexpr int expand_reduction(ir::builder& b, op code, int x, std::int64_t mask) {
+    const int rank = b.type(x).rank();
+    const std::int64_t last = std::int64_t{1} << (rank - 1);
+    const std::int64_t all = 2 * last - 1;
+    if (rank < 2 || (mask & last) == 0 || mask == last || mask == all) {
+      return b.reduce(code, x, mask);
+    }
+    return b.reduce(code, b.reduce(code, x, last), mask & ~last);
+  }
+
+  constexpr int expand_logsumexp(ir::builder& b, const moving_node& n) {
+    const int x = n[0];
+    const tensor_type type = b.type(x);
+    const std::int64_t mask = n.attributes.values[0];
+    const std::int64_t kept = ((std::int64_t{1} << type.rank()) - 1) & ~mask;
+    const int most = expand_reduction(b, op::reduce_max, x, mask);
+    const tensor_type row = b.type(most);
+    // A row that is all -inf (or holds +inf) is shifted by nothing.
+    const int shift = b.select(b.unary(op::is_finite, most), most, b.splat(0, row));
+    const int shifted = b.sub(x, b.broadcast(shift, type.dims, kept));
+    const int exponential = b.unary(op::exp, shifted);
+    const int total = expand_reduction(b, op::reduce_sum, exponential, mask);
+    const int sum = b.select(b.binary(op::eq, total, b.splat(0, row)), b.splat(1, row), total);
+    const int result = b.add(b.unary(op::log, total), shift);
+    if (num_parts_ < most_parts) {
+      parts_[num_parts_] = {x, exponential, sum, result, kept};
+      part_of_[result] = ++num_parts_;
+    }
+    return result;
+  }
+
+  // exp(x - z) where z is the logarithm of the sum of x's own exponentials, or a selection of it.
+  constexpr int expand_exp(ir::builder& b, const moving_node& n) {
+    const int difference = n[0];
+    if (b.g[difference].code == op::sub) {
+      const int x = b.g.operand(difference, 0);
+      const int repeated = b.g.operand(difference, 1);
+      if (b.g[repeated].code == op::broadcast) {
+        int z = b.g.operand(repeated, 0);
+        if (b.g[z].code == op::select) {
+          const int first = b.g.operand(z, 1);
+          z = part_of_[first] != 0 ? first : b.g.operand(z, 2);
+        }
+        const int part = part_of_[z] - 1;
+        if (part >= 0 && parts_[part].logits == x &&
+            parts_[part].kept == b.g.attribute(repeated)) {
+          const softmax_parts& p = parts_[part];
+          const tensor_type row = b.type(p.sum);
+          const int inverse = b.div(b.splat(1, row), p.sum);
+          return b.mul(p.exponential, b.broadcast(inverse, n.type.dims, p.kept));
+        }
+      }
+    }
+    return keep(b, n);
+  }
+
+  // Contracted axes that are not neighbours in order are brought together behind the others.
+  static constexpr int expand_dot(ir::builder& b, const moving_node& n) {
+    auto axes = ir::dot_axes::unpacked(n.attributes);
+    const int lhs = in_order(b, n[0], axes.num_batch, axes.lhs_batch, axes.num_contract,
+                             axes.lhs_contract);
+    const int rhs = in_order(b, n[1], axes.num_batch, axes.rhs_batch, axes.num_contract,
+                             axes.rhs_contract);
+    return b.dot(lhs, rhs, axes);
+  }
+  static constexpr int in_order(ir::builder& b, int x, int num_batch, int* batch, int count,
+                                int* axes) {
+    bool fine = true;
+    for (int i = 1; i < count; ++i) fine = fine && axes[i] == axes[i - 1] + 1;
+    if (fine) return x;
+    const int rank = b.type(x).rank();
+    std::int64_t permutation = 0;
+    int at = 0;
+    int new_place[max_rank]{};
+    for (int a = 0; a < rank; ++a) {
+      bool contracted = false;
+      for (int i = 0; i < count; ++i) contracted = contracted || axes[i] == a;
+      if (contracted) continue;
+      new_place[a] = at;
+      permutation = ir::with_permuted_axis(permutation, at++, a);
+    }
+    for (int i = 0; i < count; ++i) {
+      permutation = ir::with_permuted_axis(permutation, at, axes[i]);
+      axes[i] = at++;
+    }
+    for (int i = 0; i < num_batch; ++i) batch[i] = new_place[batch[i]];
+    return b.transpose(x, permutation);
+  }
+};
+
+/// True for nodes whose memory is another node's.
+[[nodiscard]] constexpr bool is_view_op(op code) {
+  return code == op::broadcast || code == op::reshape || code == op::transpose ||
+         code == op::slice || code == op::reverse;
+}
+
+}  // namespace detail
+
+/// Rewrites `from` into an empty builder in the forms that kernels run.
+///
+/// Post: outputs are distinct nodes that compute; values as before to rounding (a softmax is a
+/// quotient instead of an exponential). Cost: O(nodes + edges).
+constexpr void expand(const ir::graph& from, ir::builder& into) {
+  detail::expander rule;
+  rewrite(from, into, rule);
+  bool taken[ir::graph::max_nodes]{};
+  for (int i = 0; i < into.g.num_outputs; ++i) {
+    int& id = into.g.outputs[i];
+    const op code = into.g[id].code;
+    const bool has_memory =
+        code != op::parameter && code != op::constant && code != op::iota && !detail::is_view_op(code);
+    if (!has_memory || taken[id]) {
+      into.site = into.g[id].at;
+      id = into.copy(id);
+    }
+    taken[id] = true;
+  }
+}
+
+}  // namespace atled::passes

@@ -1,0 +1,339 @@
+// atled/passes/jvp.hpp: forward mode: for each node the tangent of its result, appended to the
+// graph. Reads: passes/ids.hpp. All derivative rules of the library are in `jvp_rule` below;
+// reverse mode is passes/transpose.hpp on what this pass appends.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/passes/ids.hpp"
+
+namespace atled::passes {
+namespace detail {
+
+// A tangent that is `ir::no_node` is zero and costs no node.
+
+constexpr int sum_of(ir::builder& b, int x, int y) {
+  if (x == ir::no_node) return y;
+  return y == ir::no_node ? x : b.add(x, y);
+}
+
+constexpr int minus(ir::builder& b, int x) {
+  return x == ir::no_node ? x : b.neg(x);
+}
+
+constexpr int or_zeros(ir::builder& b, int tangent, int like) {
+  return tangent == ir::no_node ? zeros_like(b, like) : tangent;
+}
+
+/// `dx` times `y`, and exactly 0 where one of them is: against an infinite derivative as well.
+constexpr int scaled(ir::builder& b, int dx, int y) {
+  if (dx == ir::no_node) return dx;
+  return splat_of(b.g, y).is_finite_nonzero() ? b.mul(dx, y) : b.strong_mul(dx, y);
+}
+
+/// `dx` over `y`, and exactly 0 where `dx` is.
+constexpr int divided(ir::builder& b, int dx, int y) {
+  if (dx == ir::no_node) return dx;
+  if (splat_of(b.g, y).is_finite_nonzero()) return b.div(dx, y);
+  return b.strong_mul(dx, b.div(b.splat(1, b.type(y)), y));
+}
+
+/// `x` to a constant power, where the first powers need no call.
+constexpr int power(ir::builder& b, int x, double exponent) {
+  if (exponent == 0) return b.splat(1, b.type(x));
+  if (exponent == 1) return x;
+  if (exponent == 2) return b.mul(x, x);
+  return b.binary(op::pow, x, b.splat(exponent, b.type(x)));
+}
+
+/// The class of the exponent decides: a constant, one without a tangent, one with a tangent.
+constexpr int pow_rule(ir::builder& b, int z, int x, int y, int dx, int dy) {
+  int out = ir::no_node;
+  if (const auto c = splat_of(b.g, y); dx == ir::no_node) {
+  } else if (c.known) {  // dz = c x^(c-1) dx, and 0 for c = 0
+    if (c.value == 0) return ir::no_node;
+    if (c.value == 1) return dx;
+    out = scaled(b, dx, b.scale(power(b, x, c.value - 1), c.value));
+  } else {  // dz = y x^(y-1) dx, where y = 0 gives 0 also for x = 0
+    const int lower = b.binary(op::pow, x, b.sub(y, b.splat(1, b.type(y))));
+    out = b.strong_mul(dx, b.strong_mul(y, lower));
+  }
+  if (dy != ir::no_node) {  // dz = z log(x) dy, and 0 for x = 0
+    const int zero = zeros_like(b, x);
+    const int log_x = b.select(b.binary(op::eq, x, zero), zero, b.unary(op::log, x));
+    out = sum_of(b, out, b.strong_mul(dy, b.strong_mul(z, log_x)));
+  }
+  return out;
+}
+
+/// `upper` is where x alone decides; equal operands share evenly.
+constexpr int max_rule(ir::builder& b, int x, int y, op upper, int dx, int dy) {
+  if (x == y) return dx;
+  const int half = b.scale(sum_of(b, dx, dy), 0.5);
+  const int one = b.select(b.binary(upper, x, y), or_zeros(b, dx, x), or_zeros(b, dy, y));
+  return b.select(b.binary(op::eq, x, y), half, one);
+}
+
+/// The mean of the tangents of all elements that are equal to the extremum.
+constexpr int reduce_max_rule(ir::builder& b, int z, int x, std::int64_t mask, int dx) {
+  const tensor_type& type = b.type(x);
+  const int wide = b.broadcast(z, type.dims, ~mask & ((std::int64_t{1} << type.rank()) - 1));
+  const int chosen = b.binary(op::eq, x, wide);
+  const int total = b.reduce(op::reduce_sum, b.select(chosen, dx, zeros_like(b, dx)), mask);
+  return b.div(total, b.reduce(op::reduce_sum, b.convert(chosen, type.element), mask));
+}
+
+/// The weights e^(x - z) are 0 where all of the row is -inf.
+constexpr int logsumexp_rule(ir::builder& b, int z, int x, std::int64_t mask, int dx) {
+  const tensor_type& type = b.type(x);
+  const int nothing = b.splat(-std::numeric_limits<double>::infinity(), b.type(z));
+  const int level = b.select(b.binary(op::eq, z, nothing), zeros_like(b, z), z);
+  const int wide = b.broadcast(level, type.dims, ~mask & ((std::int64_t{1} << type.rank()) - 1));
+  const int weights = b.unary(op::exp, b.sub(x, wide));
+  return b.reduce(op::reduce_sum, scaled(b, dx, weights), mask);
+}
+
+/// The part of `x` from `start` on along an axis, `size` elements, filled up with `filler`.
+constexpr int half_of(ir::builder& b, int x, int axis, std::int64_t start, std::int64_t size,
+                      double filler) {
+  shape starts{};
+  shape strides{};
+  shape wanted = b.type(x).dims;
+  starts.rank = strides.rank = wanted.rank;
+  for (int i = 0; i < wanted.rank; ++i) strides[i] = 1;
+  starts[axis] = start;
+  const std::int64_t rest = wanted[axis] - start;
+  wanted[axis] = rest < size ? rest : size;
+  const int part = b.slice(x, starts, wanted, strides);
+  if (rest >= size) return part;
+  wanted[axis] = size;
+  const int fill = b.constant(filler, b.type(x).element);
+  return b.pad(part, fill, shape{{}, wanted.rank}, shape{{}, wanted.rank}, wanted);
+}
+
+/// Multiplies halves until one element is left: the tangent of each product is that of `mul`, so
+/// that nothing is divided by an element, which may be zero.
+constexpr int reduce_prod_rule(ir::builder& b, int z, int x, std::int64_t mask, int dx) {
+  int dz = dx;
+  for (int axis = 0; axis < b.type(x).rank(); ++axis) {
+    if (!ir::has_axis(mask, axis)) continue;
+    if (b.type(x).dims[axis] == 0) return ir::no_node;
+    while (x >= 0 && b.type(x).dims[axis] > 1) {
+      const std::int64_t size = (b.type(x).dims[axis] + 1) / 2;
+      const int lower = half_of(b, x, axis, 0, size, 1);
+      const int upper = half_of(b, x, axis, size, size, 1);
+      dz = b.add(b.strong_mul(half_of(b, dz, axis, 0, size, 0), upper),
+                 b.strong_mul(lower, half_of(b, dz, axis, size, size, 0)));
+      x = b.mul(lower, upper);
+    }
+  }
+  return b.reshape(dz, b.type(z).dims);
+}
+
+/// The op of `z` on tangents in place of its first `count` operands, zeros where there is none.
+constexpr int same_op(ir::builder& b, int z, const int* dx, int count) {
+  int operands[ir::operand_types::capacity]{};
+  const int all = b.g[z].num_operands;
+  for (int i = 0; i < all; ++i) {
+    const int x = b.g.operand(z, i);
+    operands[i] = i < count ? or_zeros(b, dx[i], x) : x;
+  }
+  return b.append(b.g[z].code, operands, all, b.g.attributes_of(z), b.type(z));
+}
+
+/// The tangent of node `z`, given `tangents` of its operands, of which one at least is not zero.
+///
+/// In the formulas x, y are the operands, dx, dy their tangents, z is the result. Products with a
+/// value that may be infinite are strong: exactly 0 where the tangent is.
+constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
+  const tensor_type& type = b.type(z);
+  const int count = b.g[z].num_operands;
+  const int x = count > 0 ? b.g.operand(z, 0) : ir::no_node;
+  const int y = count > 1 ? b.g.operand(z, 1) : ir::no_node;
+  const int dx = count > 0 ? tangents[0] : ir::no_node;
+  const int dy = count > 1 ? tangents[1] : ir::no_node;
+  switch (b.g[z].code) {
+    case op::parameter:
+    case op::constant:
+    case op::iota:
+      return ir::no_node;
+    case op::variable:  // of an inner transformation: z = x
+      return dx;
+
+    case op::neg:
+      return minus(b, dx);
+    case op::exp:  // dz = z dx
+      return scaled(b, dx, z);
+    case op::expm1:  // dz = e^x dx; z + 1 has no digits left where x is far below 0
+      return scaled(b, dx, b.unary(op::exp, x));
+    case op::log:  // dz = dx / x
+      return divided(b, dx, x);
+    case op::log1p:  // dz = dx / (1 + x)
+      return divided(b, dx, b.add(x, b.splat(1, type)));
+    case op::tanh: {  // dz = sech(x)^2 dx, sech(x) = 2 / (e^x + e^-x); 1 - z^2 has no digits left
+                      // where |x| is large
+      const int e = b.unary(op::exp, x);
+      const int cosh_twice = b.add(e, b.div(b.splat(1, type), e));
+      const int sech = b.div(b.splat(2, type), cosh_twice);
+      return scaled(b, dx, b.mul(sech, sech));
+    }
+    case op::logistic:  // dz = z (1 - z) dx, where 1 - z is logistic(-x) to the last digit
+      return scaled(b, dx, b.mul(z, b.unary(op::logistic, b.neg(x))));
+    case op::sin:  // dz = cos(x) dx
+      return scaled(b, dx, b.unary(op::cos, x));
+    case op::cos:  // dz = -sin(x) dx
+      return scaled(b, dx, b.neg(b.unary(op::sin, x)));
+    case op::sqrt:  // dz = dx / (2 z)
+      return scaled(b, dx, b.div(b.splat(0.5, type), z));
+    case op::rsqrt:  // dz = -z^3 dx / 2
+      return scaled(b, dx, b.scale(b.mul(z, b.mul(z, z)), -0.5));
+    case op::erf:  // dz = 2 / sqrt(pi) e^(-x^2) dx
+      return scaled(b, dx, b.scale(b.unary(op::exp, b.neg(b.mul(x, x))), 1.1283791670955126));
+    case op::abs:  // dz = sign(x) dx, 0 at 0
+      return scaled(b, dx, b.unary(op::sign, x));
+    case op::sign:  // flat between their steps
+    case op::floor:
+    case op::ceil:
+    case op::round:
+      return ir::no_node;
+    case op::convert:
+      return b.convert(dx, type.element);
+    case op::stop_gradient:
+      return ir::no_node;
+
+    case op::add:
+      return sum_of(b, dx, dy);
+    case op::sub:
+      if (dx == ir::no_node) return minus(b, dy);
+      return dy == ir::no_node ? dx : b.sub(dx, dy);
+    case op::mul:  // dz = dx y + x dy
+    case op::strong_mul:
+      if (x == y) return b.scale(scaled(b, dx, x), 2);
+      return sum_of(b, scaled(b, dx, y), scaled(b, dy, x));
+    case op::div: {  // dz = (dx - z dy) / y
+      if (dx == ir::no_node) return minus(b, divided(b, scaled(b, dy, z), y));
+      return divided(b, dy == ir::no_node ? dx : b.sub(dx, scaled(b, dy, z)), y);
+    }
+    case op::rem: {  // z = x - q y, dz = dx - q dy, q = x / y towards 0, flat between its steps
+      if (dy == ir::no_node) return dx;
+      const int q = b.div(x, y);
+      const int below = b.binary(op::lt, q, zeros_like(b, q));
+      const int whole = b.select(below, b.unary(op::ceil, q), b.unary(op::floor, q));
+      const int part = scaled(b, dy, whole);
+      return dx == ir::no_node ? b.neg(part) : b.sub(dx, part);
+    }
+    case op::pow:
+      return pow_rule(b, z, x, y, dx, dy);
+    case op::max:
+      return max_rule(b, x, y, op::gt, dx, dy);
+    case op::min:
+      return max_rule(b, x, y, op::lt, dx, dy);
+    case op::atan2: {  // dz = (y dx - x dy) / (x^2 + y^2), 0 at (0, 0)
+      const int turned = sum_of(b, scaled(b, dx, y), minus(b, scaled(b, dy, x)));
+      return divided(b, turned, b.add(b.mul(x, x), b.mul(y, y)));
+    }
+    case op::is_finite:  // no number, no tangent
+    case op::logical_not:
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor:
+    case op::shift_left:
+    case op::shift_right:
+    case op::eq:
+    case op::ne:
+    case op::lt:
+    case op::le:
+    case op::gt:
+    case op::ge:
+    case op::threefry:
+    case op::argmax:
+    case op::argmin:
+      return ir::no_node;
+    case op::select:  // dz = dx or dy, as the predicate says
+      return b.select(x, or_zeros(b, dy, z), or_zeros(b, tangents[2], z));
+
+    case op::broadcast:  // linear: what they do to x, they do to dx
+    case op::reshape:
+    case op::transpose:
+    case op::slice:
+    case op::reverse:
+    case op::gather:
+    case op::dynamic_slice:
+    case op::reduce_sum:
+    case op::cumsum:
+    case op::reverse_cumsum:
+      return same_op(b, z, tangents, 1);
+    case op::pad:  // linear in both operands
+    case op::dynamic_update_slice:
+      return same_op(b, z, tangents, 2);
+    case op::concatenate:
+      return same_op(b, z, tangents, count);
+    case op::scatter_add: {  // linear in value and updates
+      if (tangents[2] == ir::no_node) return dx;
+      return b.append(op::scatter_add, {or_zeros(b, dx, x), y, tangents[2]}, b.g.attributes_of(z));
+    }
+    case op::reduce_prod:  // dz = sum_i dx_i prod_(j != i) x_j
+      return reduce_prod_rule(b, z, x, b.g.attribute(z), dx);
+    case op::reduce_max:  // dz = the mean of dx where x = z
+    case op::reduce_min:
+      return reduce_max_rule(b, z, x, b.g.attribute(z), dx);
+    case op::reduce_logsumexp:  // dz = sum(softmax(x) dx)
+      return logsumexp_rule(b, z, x, b.g.attribute(z), dx);
+    case op::dot:  // dz = dx . y + x . dy
+      return sum_of(b, dx == ir::no_node ? dx : b.append(op::dot, {dx, y}, b.g.attributes_of(z)),
+                    dy == ir::no_node ? dy : b.append(op::dot, {x, dy}, b.g.attributes_of(z)));
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace detail
+
+/// Appends the tangents of `outputs`, given those of `inputs`.
+///
+/// Pre: `inputs` are nodes that the nodes on the way to `outputs` depend on through these ids only:
+/// `op::variable`s that the caller has just made. `ir::no_node` as a tangent is zero.
+/// Post: the tangent of an output has its type; it is `ir::no_node` where it is zero everywhere:
+/// for integers, and where no input matters. What is appended is linear in `input_tangents`.
+/// Cost: O(nodes + edges) between the first input and the last output.
+constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const ids& input_tangents,
+                   ids& output_tangents) {
+  output_tangents.size = 0;
+  if (outputs.has_poison() || inputs.has_poison()) {
+    for (int i = 0; i < outputs.size; ++i) output_tangents.push(ir::poison);
+    return;
+  }
+  const int first = inputs.lowest();
+  const int last = outputs.highest();
+  bool needed[ir::graph::max_nodes]{};     // at last - id: an output depends on it
+  int tangent_of[ir::graph::max_nodes]{};  // at id - first: tangent + 1, 0 is zero
+
+  for (const int id : outputs) {
+    if (id >= first) needed[last - id] = true;
+  }
+  for (int id = last; id >= first; --id) {
+    if (!needed[last - id]) continue;
+    for (int i = 0; i < b.g[id].num_operands; ++i) {
+      if (const int x = b.g.operand(id, i); x >= first) needed[last - x] = true;
+    }
+  }
+  for (int i = 0; i < inputs.size; ++i) {
+    if (inputs[i] <= last) tangent_of[inputs[i] - first] = input_tangents[i] + 1;
+  }
+  for (int id = first; id <= last; ++id) {
+    if (!needed[last - id] || tangent_of[id - first] != 0) continue;
+    int tangents[ir::operand_types::capacity]{};
+    bool is_moving = false;
+    for (int i = 0; i < b.g[id].num_operands; ++i) {
+      const int x = b.g.operand(id, i);
+      tangents[i] = x >= first ? tangent_of[x - first] - 1 : ir::no_node;
+      is_moving = is_moving || tangents[i] != ir::no_node;
+    }
+    if (!is_moving || !is_floating(b.type(id).element)) continue;
+    b.site = b.g[id].at;
+    tangent_of[id - first] = detail::jvp_rule(b, id, tangents) + 1;
+  }
+  for (const int id : outputs) {
+    output_tangents.push(id >= first ? tangent_of[id - first] - 1 : ir::no_node);
+  }
+}
+
+}  // namespace atled::passes

@@ -1,0 +1,409 @@
+// atled/passes/simplify_shape.hpp: rules for ops that move elements: two moves become one, a move
+// that moves nothing is gone, transposes go into the axes of a dot.
+// Reads: passes/fold.hpp. Used by passes/simplify.hpp, which says what a rule may do.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/passes/fold.hpp"
+
+namespace atled::passes {
+
+[[nodiscard]] constexpr int simplified(ir::builder& b, const moving_node& n);
+
+namespace detail {
+
+/// A node that has been simplified.
+constexpr int make(ir::builder& b, op code, std::initializer_list<int> operands,
+                   const ir::attribute_list& attributes = {}, const tensor_type& wanted = {}) {
+  moving_node n{};
+  n.code = code;
+  n.attributes = attributes;
+  ir::operand_types in{};
+  for (const int x : operands) {
+    if (x < 0) return ir::poison;
+    n.operands[n.num_operands++] = x;
+    in.types[in.size++] = b.type(x);
+  }
+  n.type = ir::infer_type(code, in, attributes, wanted).type;
+  return simplified(b, n);
+}
+
+constexpr int make_broadcast(ir::builder& b, int x, const shape& dims, std::int64_t mask) {
+  return make(b, op::broadcast, {x}, ir::attribute_list::of(mask), {b.type(x).element, dims});
+}
+constexpr int make_reshape(ir::builder& b, int x, const shape& dims) {
+  return make(b, op::reshape, {x}, {}, {b.type(x).element, dims});
+}
+
+constexpr std::int64_t all_axes(int rank) {
+  return (std::int64_t{1} << rank) - 1;
+}
+
+/// The sizes that are not 1.
+constexpr shape squeezed(const shape& dims) {
+  shape out{};
+  for (int i = 0; i < dims.rank; ++i) {
+    if (dims[i] != 1) out.push(dims[i]);
+  }
+  return out;
+}
+
+/// The scalar behind a broadcast, or no node.
+constexpr int scalar_behind(const ir::graph& g, int id) {
+  if (g[id].code != op::broadcast) return ir::no_node;
+  const int x = g.operand(id, 0);
+  return g.type(x).rank() == 0 ? x : ir::no_node;
+}
+
+/// broadcast(reshape(x)), where the reshape only adds or drops axes of size 1.
+constexpr int broadcast_of_reshape(ir::builder& b, const moving_node& n) {
+  const int x = b.g.operand(n[0], 0);
+  const shape& from = b.type(x).dims;
+  const shape& middle = b.type(n[0]).dims;
+  if (!(squeezed(from) == squeezed(middle))) return ir::no_node;
+  std::int64_t mask = 0;
+  int axis = 0;  // of x, the next to be found
+  int place = 0;
+  for (int i = 0; i < middle.rank; ++i, ++place) {
+    while (!ir::has_axis(n.attributes.values[0], place)) ++place;
+    if (axis < from.rank && from[axis] == middle[i]) {
+      mask |= std::int64_t{1} << place;
+      ++axis;
+    } else if (middle[i] != 1) {
+      return ir::no_node;  // an axis of x of size 1 has no place
+    }
+  }
+  return axis == from.rank ? make_broadcast(b, x, n.type.dims, mask) : ir::no_node;
+}
+
+constexpr int simplify_broadcast(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  const std::int64_t mask = n.attributes.values[0];
+  if (b.type(x).dims == n.type.dims) return x;
+  if (b.g[x].code == op::broadcast) {
+    const std::int64_t inner = b.g.attribute(x);
+    std::int64_t both = 0;
+    int axis = 0;
+    for (int i = 0; i < n.type.rank(); ++i) {
+      if (!ir::has_axis(mask, i)) continue;
+      if (ir::has_axis(inner, axis)) both |= std::int64_t{1} << i;
+      ++axis;
+    }
+    return make_broadcast(b, b.g.operand(x, 0), n.type.dims, both);
+  }
+  if (b.g[x].code == op::reshape) return broadcast_of_reshape(b, n);
+  if (b.type(x).rank() > 0 && b.type(x).size() == n.type.size() &&
+      squeezed(b.type(x).dims) == squeezed(n.type.dims)) {
+    return make_reshape(b, x, n.type.dims);
+  }
+  return ir::no_node;
+}
+
+constexpr int simplify_reshape(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  if (b.type(x).dims == n.type.dims) return x;
+  if (b.g[x].code == op::reshape) return make_reshape(b, b.g.operand(x, 0), n.type.dims);
+  if (const int scalar = scalar_behind(b.g, x); scalar != ir::no_node) {
+    return make_broadcast(b, scalar, n.type.dims, 0);
+  }
+  if (b.type(x).rank() == 0) return make_broadcast(b, x, n.type.dims, 0);
+  return ir::no_node;
+}
+
+/// transpose(dot(x, y)): batch axes in another order, or the free axes of y first.
+constexpr int transpose_of_dot(ir::builder& b, const moving_node& n) {
+  const int x = b.g.operand(n[0], 0);
+  const int y = b.g.operand(n[0], 1);
+  const auto axes = ir::dot_axes::unpacked(b.g.attributes_of(n[0]));
+  const std::int64_t order = n.attributes.values[0];
+  const int lhs_free = b.type(x).rank() - axes.num_batch - axes.num_contract;
+  const int rhs_free = b.type(y).rank() - axes.num_batch - axes.num_contract;
+  ir::dot_axes moved{};
+  ir::dot_axes swapped{};
+  for (int i = 0; i < axes.num_batch; ++i) {
+    const int from = ir::permuted_axis(order, i);
+    if (from >= axes.num_batch) return ir::no_node;
+    moved.batch(axes.lhs_batch[from], axes.rhs_batch[from]);
+    swapped.batch(axes.rhs_batch[from], axes.lhs_batch[from]);
+  }
+  for (int i = 0; i < axes.num_contract; ++i) {
+    moved.contract(axes.lhs_contract[i], axes.rhs_contract[i]);
+    swapped.contract(axes.rhs_contract[i], axes.lhs_contract[i]);
+  }
+  bool stays = true;
+  bool swaps = true;
+  for (int i = 0; i < lhs_free + rhs_free; ++i) {
+    const int from = ir::permuted_axis(order, axes.num_batch + i) - axes.num_batch;
+    stays = stays && from == i;
+    swaps = swaps && from == (i < rhs_free ? lhs_free + i : i - rhs_free);
+  }
+  if (stays) return make(b, op::dot, {x, y}, moved.packed());
+  return swaps ? make(b, op::dot, {y, x}, swapped.packed()) : ir::no_node;
+}
+
+/// transpose(broadcast(x)): a broadcast of x, transposed first where its axes change their order.
+constexpr int transpose_of_broadcast(ir::builder& b, const moving_node& n) {
+  const int x = b.g.operand(n[0], 0);
+  const std::int64_t mask = b.g.attribute(n[0]);
+  std::int64_t order = 0;
+  std::int64_t moved = 0;
+  int axis = 0;
+  for (int i = 0; i < n.type.rank(); ++i) {
+    const int from = ir::permuted_axis(n.attributes.values[0], i);
+    if (!ir::has_axis(mask, from)) continue;
+    int of_x = 0;
+    for (int j = 0; j < from; ++j) of_x += ir::has_axis(mask, j) ? 1 : 0;
+    order = ir::with_permuted_axis(order, axis++, of_x);
+    moved |= std::int64_t{1} << i;
+  }
+  const int turned = make(b, op::transpose, {x}, ir::attribute_list::of(order));
+  return make_broadcast(b, turned, n.type.dims, moved);
+}
+
+constexpr int simplify_transpose(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  const std::int64_t order = n.attributes.values[0];
+  bool is_identity = true;
+  bool keeps_order = true;  // of the axes that are not of size 1
+  int previous = -1;
+  for (int i = 0; i < n.type.rank(); ++i) {
+    const int from = ir::permuted_axis(order, i);
+    is_identity = is_identity && from == i;
+    if (n.type.dims[i] == 1) continue;
+    keeps_order = keeps_order && from > previous;
+    previous = from;
+  }
+  if (is_identity) return x;
+  switch (b.g[x].code) {
+    case op::transpose: {
+      std::int64_t both = 0;
+      for (int i = 0; i < n.type.rank(); ++i) {
+        const int middle = ir::permuted_axis(order, i);
+        both = ir::with_permuted_axis(both, i, ir::permuted_axis(b.g.attribute(x), middle));
+      }
+      return make(b, op::transpose, {b.g.operand(x, 0)}, ir::attribute_list::of(both));
+    }
+    case op::broadcast:
+      return transpose_of_broadcast(b, n);
+    case op::dot:
+      if (const int turned = transpose_of_dot(b, n); turned != ir::no_node) return turned;
+      break;
+    default:
+      break;
+  }
+  return keeps_order ? make_reshape(b, x, n.type.dims) : ir::no_node;
+}
+
+/// Reads a slice's attributes: all strides 1.
+constexpr bool is_plain_slice(const ir::graph& g, int id) {
+  if (g[id].code != op::slice) return false;
+  const int rank = g.type(id).rank();
+  for (int i = 0; i < rank; ++i) {
+    if (g.attribute(id, rank + i) != 1) return false;
+  }
+  return true;
+}
+
+constexpr int slice_of_broadcast(ir::builder& b, const moving_node& n) {
+  const int x = b.g.operand(n[0], 0);
+  const shape& from = b.type(x).dims;
+  const std::int64_t mask = b.g.attribute(n[0]);
+  const int rank = n.type.rank();
+  shape sizes{};
+  ir::attribute_list starts{};
+  ir::attribute_list strides{};
+  for (int i = 0; i < rank; ++i) {
+    if (!ir::has_axis(mask, i)) continue;
+    const bool repeats = from[sizes.rank] == 1;
+    starts.push(repeats ? 0 : n.attributes.values[i]);
+    strides.push(repeats ? 1 : n.attributes.values[rank + i]);
+    sizes.push(repeats ? 1 : n.type.dims[i]);
+  }
+  for (int i = 0; i < strides.size; ++i) starts.push(strides.values[i]);
+  const int part = make(b, op::slice, {x}, starts, {n.type.element, sizes});
+  return make_broadcast(b, part, n.type.dims, mask);
+}
+
+/// A slice that lies within one operand of a concatenation.
+constexpr int slice_of_concatenate(ir::builder& b, const moving_node& n) {
+  const auto axis = static_cast<int>(b.g.attribute(n[0]));
+  const std::int64_t begin = n.attributes.values[axis];
+  const std::int64_t stride = n.attributes.values[n.type.rank() + axis];
+  const std::int64_t last = begin + (n.type.dims[axis] - 1) * stride;
+  std::int64_t start = 0;
+  for (int i = 0; i < b.g[n[0]].num_operands; ++i) {
+    const int part = b.g.operand(n[0], i);
+    const std::int64_t end = start + b.type(part).dims[axis];
+    if (n.type.dims[axis] > 0 && begin >= start && last < end) {
+      ir::attribute_list moved = n.attributes;
+      moved.values[axis] -= start;
+      return make(b, op::slice, {part}, moved, n.type);
+    }
+    start = end;
+  }
+  return ir::no_node;
+}
+
+/// A slice of a pad without gaps that takes only what was there before.
+constexpr int slice_of_pad(ir::builder& b, const moving_node& n) {
+  const int x = b.g.operand(n[0], 0);
+  const int rank = n.type.rank();
+  ir::attribute_list moved = n.attributes;
+  for (int i = 0; i < rank; ++i) {
+    const std::int64_t low = b.g.attribute(n[0], i);
+    const std::int64_t last =
+        n.attributes.values[i] + (n.type.dims[i] - 1) * n.attributes.values[rank + i];
+    if (b.g.attribute(n[0], rank + i) != 0 || n.attributes.values[i] < low ||
+        last >= low + b.type(x).dims[i]) {
+      return ir::no_node;
+    }
+    moved.values[i] -= low;
+  }
+  return make(b, op::slice, {x}, moved, n.type);
+}
+
+constexpr int simplify_slice(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  if (b.type(x).dims == n.type.dims) return x;
+  switch (b.g[x].code) {
+    case op::slice: {
+      const int rank = n.type.rank();
+      ir::attribute_list both = n.attributes;
+      for (int i = 0; i < rank; ++i) {
+        const std::int64_t stride = b.g.attribute(x, rank + i);
+        both.values[i] = b.g.attribute(x, i) + n.attributes.values[i] * stride;
+        both.values[rank + i] *= stride;
+      }
+      return make(b, op::slice, {b.g.operand(x, 0)}, both, n.type);
+    }
+    case op::broadcast:
+      return slice_of_broadcast(b, n);
+    case op::concatenate:
+      return slice_of_concatenate(b, n);
+    case op::pad:
+      return slice_of_pad(b, n);
+    default:
+      return ir::no_node;
+  }
+}
+
+constexpr int simplify_pad(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  if (b.type(x).dims == n.type.dims) return x;
+  const auto value = constant_of(b.g, x);
+  const auto filler = constant_of(b.g, n[1]);
+  const bool is_same =
+      value.known && filler.known && value.integer == filler.integer &&
+      std::bit_cast<std::int64_t>(value.real) == std::bit_cast<std::int64_t>(filler.real);
+  return is_same ? splat(b, value, n.type) : ir::no_node;
+}
+
+/// Slices of one value that lie side by side along the axis: where the value is whole again.
+constexpr int concatenate_of_slices(ir::builder& b, const moving_node& n) {
+  const auto axis = static_cast<int>(n.attributes.values[0]);
+  if (!is_plain_slice(b.g, n[0])) return ir::no_node;
+  const int x = b.g.operand(n[0], 0);
+  if (!(b.type(x).dims == n.type.dims)) return ir::no_node;
+  std::int64_t next = 0;
+  for (int i = 0; i < n.num_operands; ++i) {
+    if (!is_plain_slice(b.g, n[i]) || b.g.operand(n[i], 0) != x) return ir::no_node;
+    if (b.g.attribute(n[i], axis) != next) return ir::no_node;
+    next += b.type(n[i]).dims[axis];
+  }
+  return x;
+}
+
+/// Empty operands are dropped, and those that are concatenations along the same axis opened.
+constexpr int simplify_concatenate(ir::builder& b, const moving_node& n) {
+  const auto axis = static_cast<int>(n.attributes.values[0]);
+  if (n.num_operands == 1) return n[0];
+  if (const int whole = concatenate_of_slices(b, n); whole != ir::no_node) return whole;
+  moving_node flat = n;
+  flat.num_operands = 0;
+  bool has_changed = false;
+  for (int i = 0; i < n.num_operands; ++i) {
+    const bool is_nested = b.g[n[i]].code == op::concatenate && b.g.attribute(n[i]) == axis;
+    const int inner = is_nested ? b.g[n[i]].num_operands : 1;
+    const bool is_empty = b.type(n[i]).dims[axis] == 0 && n.type.dims[axis] != 0;
+    if (flat.num_operands + inner + n.num_operands - i > ir::operand_types::capacity) {
+      return ir::no_node;
+    }
+    has_changed = has_changed || is_nested || is_empty;
+    if (is_empty) continue;
+    for (int j = 0; j < inner; ++j) {
+      flat.operands[flat.num_operands++] = is_nested ? b.g.operand(n[i], j) : n[i];
+    }
+  }
+  return has_changed ? simplified(b, flat) : ir::no_node;
+}
+
+constexpr int simplify_reverse(ir::builder& b, const moving_node& n) {
+  std::int64_t mask = n.attributes.values[0];
+  for (int i = 0; i < n.type.rank(); ++i) {
+    if (n.type.dims[i] <= 1) mask &= ~(std::int64_t{1} << i);
+  }
+  int x = n[0];
+  if (b.g[x].code == op::reverse) {
+    mask ^= b.g.attribute(x);
+    x = b.g.operand(x, 0);
+  }
+  if (mask == 0) return x;
+  if (mask == n.attributes.values[0]) return ir::no_node;
+  return make(b, op::reverse, {x}, ir::attribute_list::of(mask));
+}
+
+/// With starts that are known it is a slice.
+constexpr int simplify_dynamic_slice(ir::builder& b, const moving_node& n) {
+  if (b.type(n[0]).dims == n.type.dims) return n[0];
+  ir::attribute_list attributes{};
+  for (int i = 0; i < n.type.rank(); ++i) {
+    const auto start = constant_of(b.g, n[1 + i]);
+    if (!start.known) return ir::no_node;
+    const std::int64_t highest = b.type(n[0]).dims[i] - n.type.dims[i];
+    attributes.push(start.integer < 0 ? 0 : start.integer > highest ? highest : start.integer);
+  }
+  for (int i = 0; i < n.type.rank(); ++i) attributes.push(1);
+  return make(b, op::slice, {n[0]}, attributes, n.type);
+}
+
+/// An operand of a dot without its transpose, if its free axes keep their order; `role` and `axes`
+/// say what the axes of the transposed operand are.
+struct untransposed {
+  bool is_possible;
+  int axes[max_rank];  ///< axis i of the operand is this axis of what was transposed
+};
+template <class Role>
+constexpr untransposed without_transpose(const ir::graph& g, int x, Role role) {
+  if (g[x].code != op::transpose) return {};
+  untransposed out{};
+  out.is_possible = true;
+  int previous = -1;
+  for (int i = 0; i < g.type(x).rank(); ++i) {
+    out.axes[i] = ir::permuted_axis(g.attribute(x), i);
+    if (role(i) != 'f') continue;
+    out.is_possible = out.is_possible && out.axes[i] > previous;
+    previous = out.axes[i];
+  }
+  return out;
+}
+
+constexpr int simplify_dot(ir::builder& b, const moving_node& n) {
+  const auto axes = ir::dot_axes::unpacked(n.attributes);
+  const auto left = without_transpose(b.g, n[0], [&](int i) { return axes.role_of_lhs(i); });
+  const auto right = without_transpose(b.g, n[1], [&](int i) { return axes.role_of_rhs(i); });
+  if (!left.is_possible && !right.is_possible) return ir::no_node;
+  ir::dot_axes moved{};
+  const auto lhs = [&](int axis) { return left.is_possible ? left.axes[axis] : axis; };
+  const auto rhs = [&](int axis) { return right.is_possible ? right.axes[axis] : axis; };
+  for (int i = 0; i < axes.num_batch; ++i)
+    moved.batch(lhs(axes.lhs_batch[i]), rhs(axes.rhs_batch[i]));
+  for (int i = 0; i < axes.num_contract; ++i) {
+    moved.contract(lhs(axes.lhs_contract[i]), rhs(axes.rhs_contract[i]));
+  }
+  const int x = left.is_possible ? b.g.operand(n[0], 0) : n[0];
+  const int y = right.is_possible ? b.g.operand(n[1], 0) : n[1];
+  return make(b, op::dot, {x, y}, moved.packed());
+}
+
+}  // namespace detail
+}  // namespace atled::passes

@@ -1,0 +1,231 @@
+// atled/runtime/lower.hpp: kernels of a plan become types, and types become functions.
+// Reads: passes/plan.hpp, loops/, kernels/. Next: runtime/program.hpp.
+//
+// A kernel's type says what is computed, never sizes: equal groups of any shape, in any program,
+// are one function. Sizes come with each launch, in `step_data`.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/kernels/gemm.hpp"
+#include "atled/kernels/index.hpp"
+#include "atled/loops/epilogue.hpp"
+#include "atled/passes/plan.hpp"
+#include "atled/runtime/function_of.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace atled::runtime {
+
+/// What one launch of a kernel needs besides memory. Tables lie beside it in the program.
+struct step_data {
+  loops::loop_shape loop;
+  kernels::gemm_shape gemm;
+  const std::int64_t* strides;
+  const std::int64_t* partial_sizes;
+  const std::int64_t* numbers;  ///< sizes and modes of kernels of one op
+  bool is_parallel;
+};
+
+/// `slots` are the step's operands and results in order.
+using kernel_function = void (*)(const step_data&, std::byte* const* slots, std::byte* workspace,
+                                 int threads);
+
+namespace detail {
+
+consteval loops::walk walk_of(passes::access a) {
+  return a == passes::access::splat  ? loops::walk::splat
+         : a == passes::access::unit ? loops::walk::unit
+                                     : loops::walk::strided;
+}
+
+template <class Program, int At, std::size_t... K>
+consteval auto compute_type(std::index_sequence<K...>) {
+  constexpr passes::instruction i = Program::plan.instructions[At];
+  using T = element_t<i.element>;
+  return std::type_identity<
+      loops::compute_term<i.stage, function_of<i.code, T, i.bits>, T, i.operands[K]...>>{};
+}
+
+template <class Program, int At>
+consteval auto term_type() {
+  using kind = passes::instruction_kind;
+  constexpr passes::instruction i = Program::plan.instructions[At];
+  using T = element_t<i.element>;
+  if constexpr (i.kind == kind::load) {
+    return std::type_identity<loops::load_term<i.stage, i.slot, T, walk_of(i.walk)>>{};
+  } else if constexpr (i.kind == kind::index) {
+    return std::type_identity<loops::index_term<i.stage, i.slot, T, walk_of(i.walk)>>{};
+  } else if constexpr (i.kind == kind::constant) {
+    return std::type_identity<loops::constant_term<i.stage, T, i.bits>>{};
+  } else if constexpr (i.kind == kind::compute) {
+    return compute_type<Program, At>(std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
+  } else if constexpr (i.kind == kind::accumulator) {
+    return std::type_identity<loops::accumulator_term<i.stage, T>>{};
+  } else if constexpr (i.kind == kind::store) {
+    return std::type_identity<
+        loops::store_term<i.stage, i.slot, T, walk_of(i.walk), i.operands[0]>>{};
+  } else if constexpr (i.kind == kind::row_reduce) {
+    return std::type_identity<
+        loops::row_reduce_term<i.stage, combine_of<i.code>, T, i.operands[0]>>{};
+  } else {
+    return std::type_identity<loops::partial_term<i.stage, combine_of<i.code>, T, i.slot, i.per_row,
+                                                  walk_of(i.walk), i.operands[0]>>{};
+  }
+}
+
+struct slot_facts {
+  dtype element;
+  loops::slot_use use;
+};
+
+// Slots have no type of their own: the instructions that touch them tell it.
+template <class Program, int Kernel>
+consteval slot_facts facts_of_slot(int slot) {
+  using kind = passes::instruction_kind;
+  constexpr passes::kernel k = Program::plan.kernels[Kernel];
+  slot_facts out{dtype::f32, loops::slot_use::memory};
+  for (int j = k.begin; j < k.begin + k.size; ++j) {
+    const passes::instruction& i = Program::plan.instructions[j];
+    if (i.slot != slot) continue;
+    if (i.kind == kind::load || i.kind == kind::store) out.element = i.element;
+    if (i.kind == kind::index) out = {i.element, loops::slot_use::index};
+    if (i.kind == kind::partial) out = {i.element, loops::slot_use::partial};
+  }
+  return out;
+}
+
+// As many lanes as the widest registers hold of the narrowest type that is computed with.
+template <class Program, int Kernel>
+consteval int lanes_of() {
+  constexpr passes::kernel k = Program::plan.kernels[Kernel];
+  bool any_narrow = false;
+  bool any_wide = false;
+  for (int j = k.begin; j < k.begin + k.size; ++j) {
+    const auto size = size_of(Program::plan.instructions[j].element);
+    any_narrow = any_narrow || (size == 4 || size == 2);
+    any_wide = any_wide || size == 8;
+  }
+  return any_wide && !any_narrow ? loops::native_lanes<f64> : loops::native_lanes<f32>;
+}
+
+template <class Program, int Kernel, int First, std::size_t... S>
+consteval auto slots_type(std::index_sequence<S...>) {
+  return std::type_identity<loops::slot_list<
+      loops::slot_type<element_t<facts_of_slot<Program, Kernel>(static_cast<int>(S)).element>,
+                       facts_of_slot<Program, Kernel>(static_cast<int>(S)).use>...>>{};
+}
+template <class Program, int Begin, std::size_t... I>
+consteval auto terms_type(std::index_sequence<I...>) {
+  return std::type_identity<loops::term_list<
+      typename decltype(term_type<Program, Begin + static_cast<int>(I)>())::type...>>{};
+}
+
+template <class Loop>
+void run_loop(const step_data& data, std::byte* const* slots, std::byte* workspace, int threads) {
+  Loop::run(data.loop, slots, data.partial_sizes, workspace, data.is_parallel ? threads : 1);
+}
+
+// bf16 products are summed as f32.
+template <class T>
+using accumulator_of = std::conditional_t<std::is_same_v<T, bf16>, f32, T>;
+
+template <class T, class Epilogue>
+void run_dot(const step_data& data, std::byte* const* slots, std::byte* workspace, int threads) {
+  using sum = accumulator_of<T>;
+  const loops::epilogue_call call{{data.strides}, slots};
+  const loops::erased_epilogue<sum> epilogue{&call, &Epilogue::run};
+  kernels::gemm<sum>(data.gemm, reinterpret_cast<const T*>(slots[0]),
+                     reinterpret_cast<const T*>(slots[1]), epilogue, workspace, threads);
+}
+
+// The product alone: tiles write to memory directly.
+template <class T>
+void run_plain_dot(const step_data& data, std::byte* const* slots, std::byte* workspace,
+                   int threads) {
+  using sum = accumulator_of<T>;
+  const std::int64_t* strides = data.strides + 10;
+  const kernels::store_epilogue<T> epilogue{
+      reinterpret_cast<T*>(slots[2]), strides[3], {strides[0], strides[1], strides[2]}};
+  kernels::gemm<sum>(data.gemm, reinterpret_cast<const T*>(slots[0]),
+                     reinterpret_cast<const T*>(slots[1]), epilogue, workspace, threads);
+}
+
+template <class T, class Index>
+void run_gather(const step_data& data, std::byte* const* slots, std::byte*, int) {
+  const std::int64_t* n = data.numbers;
+  const kernels::gather_shape shape{n[0], n[1], n[2], n[3], n[4], n[5] == 0};
+  kernels::gather(shape, reinterpret_cast<const T*>(slots[0]),
+                  reinterpret_cast<const Index*>(slots[1]), reinterpret_cast<T*>(slots[2]));
+}
+template <class T, class Index>
+void run_scatter_add(const step_data& data, std::byte* const* slots, std::byte*, int) {
+  const std::int64_t* n = data.numbers;
+  const kernels::gather_shape shape{n[0], n[1], n[2], n[3], n[4], n[5] == 0};
+  kernels::scatter_add(shape, reinterpret_cast<const Index*>(slots[0]),
+                       reinterpret_cast<const T*>(slots[1]), reinterpret_cast<T*>(slots[2]));
+}
+
+template <op Code, class T, class Index>
+void run_generic(const step_data& data, std::byte* const* slots, std::byte*, int) {
+  const std::int64_t* n = data.numbers;
+  if constexpr (Code == op::cumsum || Code == op::reverse_cumsum) {
+    kernels::cumulative_sum(n[0], n[1], n[2], Code == op::reverse_cumsum,
+                            reinterpret_cast<const T*>(slots[0]), reinterpret_cast<T*>(slots[1]));
+  } else if constexpr (Code == op::argmax || Code == op::argmin) {
+    kernels::arg_extremum(n[0], n[1], n[2], Code == op::argmax,
+                          reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]));
+  } else if constexpr (Code == op::dynamic_slice) {
+    const auto rank = static_cast<int>(n[0]);
+    kernels::move_box<T, Index>(rank, n + 1, n + 1 + rank, slots + 1,
+                                reinterpret_cast<const T*>(slots[0]),
+                                reinterpret_cast<T*>(slots[1 + rank]), true);
+  } else {
+    static_assert(Code == op::dynamic_update_slice, "atled: an op without a kernel");
+    const auto rank = static_cast<int>(n[0]);
+    kernels::move_box<T, Index>(rank, n + 1, n + 1 + rank, slots + 1,
+                                reinterpret_cast<const T*>(slots[0]),
+                                reinterpret_cast<T*>(slots[1 + rank]), false);
+  }
+}
+
+/// A dot whose epilogue only stores the sums side by side.
+[[nodiscard]] consteval bool is_plain_dot(const passes::plan& plan, const passes::kernel& k) {
+  if (k.size != 2) return false;
+  const passes::instruction& sum = plan.instructions[k.begin];
+  const passes::instruction& store = plan.instructions[k.begin + 1];
+  return sum.kind == passes::instruction_kind::accumulator &&
+         store.kind == passes::instruction_kind::store && store.walk == passes::access::unit &&
+         store.element == k.element && k.element != dtype::bf16;
+}
+
+template <class Program, int Kernel>
+consteval kernel_function function_for() {
+  constexpr passes::kernel k = Program::plan.kernels[Kernel];
+  using T = element_t<k.element>;
+  using Index = element_t<k.index>;
+  if constexpr (k.kind == passes::kernel_kind::gather) {
+    return &run_gather<T, Index>;
+  } else if constexpr (k.kind == passes::kernel_kind::scatter_add) {
+    return &run_scatter_add<T, Index>;
+  } else if constexpr (k.kind == passes::kernel_kind::generic) {
+    return &run_generic<k.code, T, Index>;
+  } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {
+    return &run_plain_dot<T>;
+  } else {
+    using slots = typename decltype(slots_type<Program, Kernel, 0>(
+        std::make_index_sequence<static_cast<std::size_t>(k.num_slots)>{}))::type;
+    using terms = typename decltype(terms_type<Program, k.begin>(
+        std::make_index_sequence<static_cast<std::size_t>(k.size)>{}))::type;
+    constexpr int lanes = lanes_of<Program, Kernel>();
+    if constexpr (k.kind == passes::kernel_kind::dot) {
+      return &run_dot<T, loops::fused_epilogue<lanes, accumulator_of<T>, slots, terms>>;
+    } else {
+      return &run_loop<loops::fused_loop<lanes, slots, terms>>;
+    }
+  }
+}
+
+}  // namespace detail
+
+}  // namespace atled::runtime

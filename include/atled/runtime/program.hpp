@@ -1,0 +1,209 @@
+// atled/runtime/program.hpp: a function and its argument types, compiled: graph, plan, tables, facts.
+// Reads: trace/trace.hpp, passes/compile.hpp, runtime/executor.hpp. Called by transform/.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/ir/print.hpp"
+#include "atled/passes/compile.hpp"
+#include "atled/runtime/executor.hpp"
+#include "atled/trace/trace.hpp"
+
+#include <string>
+
+namespace atled {
+
+namespace detail {
+
+struct trace_result {
+  ir::graph graph;
+  text problem;
+};
+
+template <class F, class... Args>
+constexpr trace_result trace_function() {
+  ir::builder b;
+  ir::trace<F, Args...>(b);
+  if (!b.problem.empty()) return {{}, b.problem};
+  return {b.g, {}};
+}
+
+/// Which arguments are given up by the caller.
+template <bool... Given>
+struct given_up {};
+
+/// Each output may take over the first free parameter of its type among those given up.
+template <bool... Given, class... Args>
+constexpr passes::donation match_donations(given_up<Given...>, std::tuple<Args...>*,
+                                           const ir::graph& g) {
+  passes::donation out{};
+  bool is_free[ir::graph::max_outputs]{};
+  int at = 0;
+  const auto mark = [&](int leaves, bool given) {
+    for (int i = 0; i < leaves; ++i) is_free[at++] = given;
+  };
+  (mark(num_leaves_v<Args>, Given), ...);
+  int search_from = 0;
+  for (int i = 0; i < g.num_outputs; ++i) {
+    out.parameter_of[i] = -1;
+    // Trees come back in the order in which they went in: the search goes on from the last match.
+    for (int n = 0; n < at; ++n) {
+      const int p = (search_from + n) % at;
+      if (!is_free[p] || !(g.type(g.parameters[p]) == g.type(g.outputs[i]))) continue;
+      is_free[p] = false;
+      out.parameter_of[i] = p;
+      search_from = p + 1;
+      break;
+    }
+  }
+  return out;
+}
+
+template <class T, const shape& Dims, std::size_t... Axis>
+auto tensor_of_shape(std::index_sequence<Axis...>)
+    -> tensor<T, Dims.dims[Axis]...>;
+
+/// The result tree with tensors in place of expressions. `Offset`: index of the first output.
+template <class Traced, class Program, int Offset>
+struct result_tree;
+template <class Program, int Offset>
+struct result_tree<expr, Program, Offset> {
+  static constexpr tensor_type type = Program::output_type(Offset);
+  static constexpr shape dims = type.dims;
+  using result = decltype(tensor_of_shape<element_t<type.element>, dims>(
+      std::make_index_sequence<static_cast<std::size_t>(dims.rank)>{}));
+};
+template <class Number, class Program, int Offset>
+  requires std::is_arithmetic_v<Number>
+struct result_tree<Number, Program, Offset> : result_tree<expr, Program, Offset> {};
+template <class Model, class Program, int Offset>
+  requires model_like<Model>
+struct result_tree<Model, Program, Offset> {
+  using result = rebind_t<Model, values>;
+};
+
+template <class Program, int Offset, class... T>
+constexpr auto offsets_of() {
+  std::array<int, sizeof...(T) + 1> out{};
+  out[0] = Offset;
+  std::size_t i = 0;
+  ((out[i + 1] = out[i] + num_leaves_v<T>, ++i), ...);
+  return out;
+}
+template <template <class...> class Tuple, class Program, int Offset, class... T>
+struct result_members {
+  static constexpr auto offsets = offsets_of<Program, Offset, T...>();
+  template <std::size_t... I>
+  static auto make(std::index_sequence<I...>)
+      -> Tuple<typename result_tree<T, Program, offsets[I]>::result...>;
+  using result = decltype(make(std::index_sequence_for<T...>{}));
+};
+template <class... T, class Program, int Offset>
+struct result_tree<std::tuple<T...>, Program, Offset>
+    : result_members<std::tuple, Program, Offset, T...> {};
+template <class T, class U, class Program, int Offset>
+struct result_tree<std::pair<T, U>, Program, Offset>
+    : result_members<std::pair, Program, Offset, T, U> {};
+template <class T, std::size_t N, class Program, int Offset>
+struct result_tree<std::array<T, N>, Program, Offset> {
+  using result = std::array<typename result_tree<T, Program, Offset>::result, N>;
+};
+
+/// Stage 1: the traced graph, or the sentence of the first mistake.
+template <class F, class... Args>
+struct traced_function {
+  static constexpr trace_result traced = trace_function<F, Args...>();
+  static constexpr text sentence = traced.problem;
+};
+
+/// Stage 2: what the passes make of it; each result is frozen before the next pass begins.
+template <class F, class Given, class... Args>
+struct planned_function {
+  static constexpr ir::graph graph = passes::prepare(traced_function<F, Args...>::traced.graph);
+  static constexpr ir::graph kernel_graph = passes::expanded(graph);
+  static constexpr passes::donation donated =
+      match_donations(Given{}, static_cast<std::tuple<Args...>*>(nullptr), kernel_graph);
+  static constexpr passes::plan plan = passes::make_plan(kernel_graph, donated);
+
+  [[nodiscard]] static constexpr tensor_type output_type(int index) {
+    return graph.num_outputs > index ? graph.type(graph.outputs[index])
+                                     : tensor_type{dtype::f32, {}};
+  }
+};
+
+/// Stage 3: tables and functions.
+template <class Planned>
+struct lowered_function {
+  static constexpr runtime::frozen_sizes sizes =
+      runtime::detail::sizes_of(Planned::plan, Planned::graph.num_outputs);
+  static constexpr auto tables = runtime::freeze<sizes>(Planned::kernel_graph, Planned::plan);
+
+  template <std::size_t... K>
+  static constexpr auto make_kernels(std::index_sequence<K...>) {
+    return std::array<runtime::kernel_function, sizeof...(K)>{
+        runtime::detail::function_for<Planned, static_cast<int>(K)>()...};
+  }
+  static constexpr auto kernels = make_kernels(
+      std::make_index_sequence<static_cast<std::size_t>(Planned::plan.num_kernels)>{});
+
+  static constexpr runtime::frozen_program frozen{tables.steps.data(),
+                                                  Planned::plan.num_steps,
+                                                  tables.places.data(),
+                                                  kernels.data(),
+                                                  tables.late.data(),
+                                                  static_cast<int>(tables.late.size()),
+                                                  Planned::plan.arena_bytes,
+                                                  tables.dot_workspace,
+                                                  tables.loop_workspace,
+                                                  tables.strides.data(),
+                                                  tables.partial_sizes.data(),
+                                                  tables.numbers.data(),
+                                                  tables.first_stride.data(),
+                                                  tables.first_partial_size.data(),
+                                                  tables.first_number.data()};
+};
+
+}  // namespace detail
+
+/// A function compiled for argument types: all that is known about it at build time.
+///
+/// `F` is stateless; `Given` says which arguments are given up, so that results may take their
+/// memory. Ill-formed: the traced function is; the sentence is in `trace_error<...>`.
+template <class F, class Given, class... Args>
+class program {
+  static_assert(spell<detail::traced_function<F, Args...>>::ok,
+                "atled::jit: the traced function is ill-formed; trace_error<...> says why");
+
+ public:
+  using planned = detail::planned_function<F, Given, Args...>;
+  static_assert(!planned::plan.unsupported,
+                "atled::jit: a product has more than three batch axes that cannot be merged: "
+                "reshape or transpose its operands so that fewer remain");
+
+  /// The result: the tree that the function returns, with tensors as leaves.
+  using result = typename detail::result_tree<ir::traced_result_t<F, Args...>, planned, 0>::result;
+
+  static constexpr int num_parameters = planned::graph.num_parameters;
+  static constexpr int num_outputs = planned::graph.num_outputs;
+  static constexpr int num_steps = planned::plan.num_steps;
+  static constexpr int num_kernels = planned::plan.num_kernels;
+  /// Memory of intermediate values and fresh results at the worst moment. Units: bytes.
+  static constexpr std::int64_t peak_bytes = planned::plan.peak_bytes;
+  static constexpr std::int64_t arena_bytes = planned::plan.arena_bytes;
+  /// Additions, multiplications and other elementwise operations of one call.
+  static constexpr std::int64_t flops = planned::plan.flops;
+  /// Read and written by all kernels, each operand once a kernel. Units: bytes.
+  static constexpr std::int64_t bytes_moved = planned::plan.bytes_moved;
+
+  /// The simplified graph, one equation a line.
+  [[nodiscard]] static std::string text() { return ir::to_text(planned::graph); }
+
+  [[nodiscard]] static const runtime::frozen_program& frozen() {
+    return detail::lowered_function<planned>::frozen;
+  }
+  /// The parameter whose memory an output takes over, or -1.
+  [[nodiscard]] static constexpr int donor_of(int output) {
+    return planned::donated.parameter_of[output];
+  }
+};
+
+}  // namespace atled

@@ -1,0 +1,155 @@
+// atled/transform/transformed.hpp: what jit, grad and all other verbs return: a function that is
+// inlined inside a trace, and is compiled and run when it is called with tensors.
+// Reads: runtime/program.hpp. Next: transform/jit.hpp, transform/grad.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/runtime/program.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace atled {
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_given_v = !std::is_lvalue_reference_v<T> && !std::is_const_v<T>;
+
+/// Builds a tree of tensors, each leaf made by `make.template operator()<Leaf>(index)`.
+template <class Tree, class Make>
+Tree make_tree(int& index, Make& make);
+
+template <class Tree, class Make, class... Member>
+Tree make_branch(int& index, Make& make, std::tuple<Member...>*) {
+  return Tree{make_tree<std::remove_cvref_t<Member>>(index, make)...};  // braces: left to right
+}
+template <class T, std::size_t N, class Make, std::size_t... I>
+std::array<T, N> make_array(int& index, Make& make, std::index_sequence<I...>) {
+  return {(static_cast<void>(I), make_tree<T>(index, make))...};
+}
+template <class Tree>
+struct array_size;
+template <class T, std::size_t N>
+struct array_size<std::array<T, N>> {
+  using element = T;
+  static constexpr std::size_t size = N;
+};
+
+template <class Tree, class Make>
+Tree make_tree(int& index, Make& make) {
+  if constexpr (!is_branch_v<Tree>) {
+    return make.template operator()<Tree>(index++);
+  } else if constexpr (is_array_v<Tree>) {
+    using facts = array_size<Tree>;
+    return make_array<typename facts::element, facts::size>(
+        index, make, std::make_index_sequence<facts::size>{});
+  } else {
+    return make_branch<Tree>(
+        index, make, static_cast<decltype(members_of(std::declval<Tree&>()))*>(nullptr));
+  }
+}
+
+/// The memory of a leaf: of a tensor or a view, or the number itself.
+template <class Leaf>
+const std::byte* leaf_data(Leaf& leaf) {
+  if constexpr (requires { leaf.data(); }) {
+    return reinterpret_cast<const std::byte*>(std::as_const(leaf).data());
+  } else {
+    return reinterpret_cast<const std::byte*>(&leaf);
+  }
+}
+
+/// What a call knows of one leaf of its arguments.
+struct leaf_at {
+  void* object;
+  bool is_given;
+};
+
+/// Runs a compiled program on its arguments.
+template <class Program, class... Args>
+typename Program::result call_program(Args&&... args) {
+  constexpr auto parameters = static_cast<std::size_t>(Program::num_parameters);
+  constexpr auto outputs = static_cast<std::size_t>(Program::num_outputs);
+  std::array<const std::byte*, parameters + 1> inputs;
+  std::array<leaf_at, parameters + 1> leaves;
+  std::size_t count = 0;
+  const auto take = [&](auto& tree, bool is_given) {
+    for_each_leaf(
+        [&](auto& leaf) {
+          using object = std::remove_cvref_t<decltype(leaf)>;
+          leaves[count] = {const_cast<object*>(&leaf), is_given};  // NOLINT: written only if given
+          if constexpr (!std::is_const_v<std::remove_reference_t<decltype(leaf)>> &&
+                        requires { leaf.data(); }) {
+            inputs[count] = is_given ? reinterpret_cast<const std::byte*>(leaf.data())
+                                     : leaf_data(leaf);
+          } else {
+            inputs[count] = leaf_data(leaf);
+          }
+          ++count;
+        },
+        tree);
+  };
+  (take(args, is_given_v<Args&&>), ...);
+
+  // The same object as two arguments: its memory must not be overwritten.
+  const auto is_alone = [&](std::size_t at) {
+    for (std::size_t i = 0; i < parameters; ++i) {
+      if (i != at && leaves[i].object == leaves[at].object) return false;
+    }
+    return true;
+  };
+  std::array<std::byte*, outputs + 1> results;
+  auto make = [&]<class Leaf>(int index) -> Leaf {
+    const int donor = Program::donor_of(index);
+    if (donor >= 0 && is_alone(static_cast<std::size_t>(donor))) {
+      return std::move(*static_cast<Leaf*>(leaves[static_cast<std::size_t>(donor)].object));
+    }
+    return Leaf::uninitialized();
+  };
+  int index = 0;
+  auto out = make_tree<typename Program::result>(index, make);
+  std::size_t at = 0;
+  for_each_leaf(
+      [&](auto& leaf) { results[at++] = reinterpret_cast<std::byte*>(leaf.data()); }, out);
+  runtime::execute(Program::frozen(), inputs.data(), results.data());
+  return out;
+}
+
+/// The sentence for functions that carry state.
+template <class F>
+constexpr void check_stateless() {
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                "atled::jit: the function captures variables: it must be stateless; pass them as "
+                "arguments, or give a constexpr object as a template argument");
+}
+
+}  // namespace detail
+
+/// The base of all transformed functions. `Derived::apply` is the function on expressions.
+template <class Derived>
+class transformed {
+ public:
+  /// What is compiled for arguments of these types: `decltype(step)::program<...>`.
+  template <class... Args>
+  using program = atled::program<Derived, detail::given_up<(static_cast<void>(sizeof(Args)), false)...>,
+                                 std::remove_cvref_t<Args>...>;
+
+  /// Inside a trace (an argument holds expressions) the function is inlined; else it is compiled,
+  /// once for each combination of argument types, and run. An rvalue argument is given up.
+  ///
+  /// Throws: atled::error for a moved-from tensor; std::bad_alloc.
+  template <class... Args>
+  constexpr auto operator()(Args&&... args) const {
+    if constexpr ((false || ... || holds_expressions<Args>())) {
+      return static_cast<const Derived&>(*this).apply(args...);
+    } else {
+      detail::check_stateless<Derived>();
+      using compiled = atled::program<Derived, detail::given_up<detail::is_given_v<Args&&>...>,
+                                      std::remove_cvref_t<Args>...>;
+      return detail::call_program<compiled>(std::forward<Args>(args)...);
+    }
+  }
+};
+
+}  // namespace atled

@@ -1,0 +1,115 @@
+// atled/transform/vjp.hpp: vjp, linear_transpose: derivatives in reverse, from any cotangent.
+// Reads: transform/jvp.hpp, passes/gradient.hpp. `grad` is the case of a scalar and the
+// cotangent 1. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/passes/gradient.hpp"
+#include "atled/transform/jvp.hpp"
+
+#include <tuple>
+#include <utility>
+
+namespace atled {
+namespace detail {
+
+/// The cotangents of a call's arguments for a cotangent of its result; with `IsLinear` the call
+/// itself is transposed, else its derivative.
+template <bool IsLinear, class Result, class... Args, class Cotangent>
+constexpr std::tuple<Args...> pulled_back(const traced_call<Result>& call,
+                                          const std::tuple<Args...>& arguments,
+                                          const Cotangent& cotangent, std::string_view verb) {
+  ir::builder& b = *call.builder;
+  passes::ids given{};
+  append_leaves(cotangent, given);
+  check_partners(b, verb, "cotangent", call.outputs, given);
+  const passes::ids inputs = only_where(call.inputs, call.inputs);
+  passes::ids out{};
+  if constexpr (IsLinear) {
+    passes::transpose(b, call.outputs, given, inputs, out);
+  } else {
+    passes::gradient(b, call.outputs, given, inputs, out);
+  }
+  int begin = 0;
+  return with_derivatives(b, arguments, spread_where(out, call.inputs), begin);
+}
+
+/// The function that `vjp` and `linear_transpose` return inside a trace.
+template <bool IsLinear, class Result, class... Args>
+class pullback {
+ public:
+  constexpr pullback(const traced_call<Result>& call, const std::tuple<Args...>& arguments)
+      : call_(call), arguments_(arguments) {}
+  template <class Cotangent>
+  constexpr std::tuple<Args...> operator()(const Cotangent& cotangent) const {
+    return pulled_back<IsLinear>(call_, arguments_, cotangent,
+                                 IsLinear ? "linear_transpose" : "vjp");
+  }
+
+ private:
+  traced_call<Result> call_;
+  std::tuple<Args...> arguments_;
+};
+
+template <bool IsLinear, class F>
+struct pullback_function : transformed<pullback_function<IsLinear, F>> {
+  template <class Primals, class Cotangent>
+  constexpr auto apply(const Primals& primals, const Cotangent& cotangent) const {
+    return pulled_back<IsLinear>(call_on_variables(F{}, primals), primals, cotangent,
+                                 IsLinear ? "linear_transpose" : "vjp");
+  }
+};
+
+/// The function that they return on tensors: it keeps the point.
+template <bool IsLinear, class F, class... Args>
+class pullback_at {
+ public:
+  constexpr explicit pullback_at(const Args&... args) : point_(args...) {}
+  template <class Cotangent>
+  constexpr auto operator()(const Cotangent& cotangent) const {
+    return pullback_function<IsLinear, F>{}(point_, cotangent);
+  }
+
+ private:
+  std::tuple<Args...> point_;
+};
+
+}  // namespace detail
+
+/// The value at a point, and the function from a cotangent of it to those of the arguments.
+///
+///   const auto [y, pullback] = vjp(f, x, w);    const auto [d_x, d_w] = pullback(d_y);
+///
+/// The cotangent is a tree like y; the result is a tuple with a tree for each argument, zeros for
+/// integers. Cost: inside a trace a call adds only the reverse pass; on tensors it computes f
+/// again. Ill-formed: the cotangent is not of the type of the value.
+template <class F, class... Args>
+[[nodiscard]] constexpr auto vjp(const F& f, const Args&... args) {
+  if constexpr ((holds_expressions<Args>() || ...)) {
+    const std::tuple<Args...> arguments(args...);
+    const auto call = detail::call_on_variables(f, arguments);
+    using result = std::remove_cvref_t<decltype(call.result)>;
+    return std::pair(call.result, detail::pullback<false, result, Args...>(call, arguments));
+  } else {
+    return std::pair(detail::value_function<F>{}(args...),
+                     detail::pullback_at<false, F, Args...>(args...));
+  }
+}
+
+/// The transpose of a linear function, at arguments of which only the types matter.
+///
+///   linear_transpose(f, x)(d_y)    the cotangents of the arguments, a tuple
+///
+/// Ill-formed: f is not linear.
+template <class F, class... Args>
+[[nodiscard]] constexpr auto linear_transpose(const F& f, const Args&... args) {
+  if constexpr ((holds_expressions<Args>() || ...)) {
+    const std::tuple<Args...> arguments(args...);
+    const auto call = detail::call_on_variables(f, arguments);
+    using result = std::remove_cvref_t<decltype(call.result)>;
+    return detail::pullback<true, result, Args...>(call, arguments);
+  } else {
+    return detail::pullback_at<true, F, Args...>(args...);
+  }
+}
+
+}  // namespace atled
