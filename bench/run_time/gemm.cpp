@@ -2,7 +2,7 @@
 // Reads: kernels/gemm.hpp. One benchmark a shape and library: --benchmark_filter=gpt2 picks some.
 // SPDX-License-Identifier: MIT
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 105593: in Eigen, from immintrin.h
+#  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 105593: in Eigen, from immintrin.h
 #endif
 
 #include "atled/kernels/gemm.hpp"
@@ -97,7 +97,7 @@ double measured_peak() {
   for (int repetition = 0; repetition < 300; ++repetition) {
     loops::vec<float, lanes> sums[chains];
 #pragma GCC unroll 12
-    for (int i = 0; i < chains; ++i) sums[i] = term;
+    for (int i = 0; i < chains; ++i) sums[i] = loops::splat<lanes>(0.1f * static_cast<float>(i));
     const auto begin = std::chrono::steady_clock::now();
     for (int step = 0; step < steps; ++step) {
 #pragma GCC unroll 12

@@ -5,7 +5,6 @@
 
 #include "atled/core/tensor.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace atled {
@@ -19,7 +18,7 @@ template <element T, std::int64_t... Dims>
 template <element T, std::int64_t... Dims, number V>
 [[nodiscard]] constexpr tensor<T, Dims...> full(V value) {
   auto out = tensor<T, Dims...>::uninitialized();
-  std::fill_n(out.data(), out.size(), detail::to_element<T>(value));
+  for (T& x : out) x = detail::to_element<T>(value);
   return out;
 }
 
@@ -52,7 +51,7 @@ template <element T, std::int64_t N>
 template <element T, std::int64_t N, std::int64_t M = N>
 [[nodiscard]] constexpr tensor<T, N, M> eye() {
   tensor<T, N, M> out;
-  for (std::int64_t i = 0; i < std::min(N, M); ++i) out(i, i) = detail::to_element<T>(1);
+  for (std::int64_t i = 0; i < (N < M ? N : M); ++i) out(i, i) = detail::to_element<T>(1);
   return out;
 }
 

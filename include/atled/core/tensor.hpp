@@ -7,7 +7,6 @@
 #include "atled/core/shape.hpp"
 #include "atled/core/tensor_storage.hpp"
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -85,7 +84,9 @@ struct tensor_facts {
     static_assert(sizeof...(I) == sizeof...(Dims), "tensor: one index for each axis is needed");
     std::int64_t flat = 0;
     [[maybe_unused]] int axis = 0;
-    ((flat = flat * Dims + checked_index(static_cast<std::int64_t>(indices), Dims, axis++)), ...);
+    if constexpr (sizeof...(I) == sizeof...(Dims)) {
+      ((flat = flat * Dims + checked_index(static_cast<std::int64_t>(indices), Dims, axis++)), ...);
+    }
     return flat;
   }
 
@@ -186,27 +187,32 @@ class tensor : public detail::tensor_facts<T, Dims...> {
     if (static_cast<std::int64_t>(values.size()) != size()) {
       detail::throw_bad_count(type, values.size());
     }
-    std::copy(values.begin(), values.end(), storage_.values());
+    copy_values(values.data());
   }
 
   /// A copy of what a view shows. Ill-formed: another shape or element type.
   template <tensor_like X>
     requires(!std::same_as<X, tensor>)
   constexpr tensor(const X& other) : storage_(detail::not_zeroed) {  // NOLINT: the same value
-    check_source<X>();
-    std::copy_n(other.data(), size(), storage_.values());
+    static_assert(spell<detail::store_sentence<X::type, type>>::ok,
+                  "atled: the source does not fit; trace_error<...> says why");
+    if constexpr (X::type == type) copy_values(other.data());
   }
 
   /// Runs an expression as one loop. Ill-formed: another shape or element type.
   template <tensor_expression E>
   tensor(E&& e) : storage_(detail::not_zeroed) {  // NOLINT: the expression is the same value
-    check_source<E>();
-    e.evaluate_into(storage_.values());
+    constexpr tensor_type from = std::remove_cvref_t<E>::type;
+    static_assert(spell<detail::store_sentence<from, type>>::ok,
+                  "atled: the source does not fit; trace_error<...> says why");
+    if constexpr (from == type) e.evaluate_into(storage_.values());
   }
   template <tensor_expression E>
   tensor& operator=(E&& e) {
-    check_source<E>();
-    std::forward<E>(e).assign_to(*this);
+    constexpr tensor_type from = std::remove_cvref_t<E>::type;
+    static_assert(spell<detail::store_sentence<from, type>>::ok,
+                  "atled: the source does not fit; trace_error<...> says why");
+    if constexpr (from == type) std::forward<E>(e).assign_to(*this);
     return *this;
   }
 
@@ -289,16 +295,14 @@ class tensor : public detail::tensor_facts<T, Dims...> {
     requires detail::storage_mode<Mode>
   constexpr explicit tensor(Mode mode) : storage_(mode) {}
 
-  template <class Source>
-  static constexpr void check_source() {
-    using from = std::remove_cvref_t<Source>;
-    static_assert(spell<detail::store_sentence<from::type, type>>::ok,
-                  "atled::tensor: the source does not fit; trace_error<...> says why");
-  }
-
   constexpr void check_not_empty() const {
     if (storage_.is_empty()) [[unlikely]]
       detail::throw_moved_from(type);
+  }
+
+  constexpr void copy_values(const T* from) {
+    T* const to = storage_.values();
+    for (std::int64_t i = 0; i < size(); ++i) to[i] = from[i];
   }
 
   template <class Braces>
@@ -367,9 +371,11 @@ class tensor_view : public detail::tensor_facts<std::remove_const_t<T>, Dims...>
   template <class Source>
   void assign(const Source& source) const {
     static_assert(!std::is_const_v<T>, "tensor_view: it shows memory that may only be read");
-    if constexpr (tensor_like<Source>) {
-      static_assert(spell<detail::store_sentence<Source::type, type>>::ok,
-                    "atled::tensor_view: the source does not fit; trace_error<...> says why");
+    static_assert(spell<detail::store_sentence<Source::type, type>>::ok,
+                  "atled: the source does not fit; trace_error<...> says why");
+    if constexpr (std::is_const_v<T> || Source::type != type) {
+      return;
+    } else if constexpr (tensor_like<Source>) {
       if (size() > 0) std::memmove(values_, source.data(), static_cast<std::size_t>(facts::bytes));
     } else {
       source.assign_to(*this);

@@ -90,7 +90,7 @@ namespace detail {
 
 // The longest chunk of k, and the most rows and columns of an item: what tiles read again and
 // again, a block of lhs and the sums that wait for the next chunk, is to stay in the L2 cache.
-inline constexpr std::int64_t longest_chunk = 512, most_rows = 256, most_columns_in_chunks = 512;
+inline constexpr std::int64_t longest_chunk = 384, most_rows = 256, most_columns_in_chunks = 512;
 
 // How a product is cut into items. Only `num_chunks` changes bits, and it depends on k alone.
 struct gemm_plan {
@@ -115,17 +115,14 @@ template <class Acc>
   p.row_blocks = std::max<std::int64_t>(1, (shape.m + most_rows / 2) / most_rows);
   p.column_blocks =
       p.num_chunks == 1 ? 1 : std::max<std::int64_t>(1, ceil_div(shape.n, most_columns_in_chunks));
-  // More items for more threads: narrower ones first, because lhs is the cheaper to pack twice.
-  const std::int64_t wanted = threads > 1 ? 4 * std::int64_t{threads} : 1;
-  const auto items = [&] { return batches * p.row_blocks * p.column_blocks; };
-  if (items() < wanted) {
-    p.column_blocks = std::clamp(ceil_div(wanted, batches * p.row_blocks), p.column_blocks,
-                                 std::max(p.column_blocks, panels / 4));
-  }
-  if (items() < wanted) {
-    p.row_blocks = std::clamp(ceil_div(wanted, batches * p.column_blocks), p.row_blocks,
-                              std::max(p.row_blocks, row_tiles / 4));
-  }
+  // Each thread the same, or many items: columns are cut first, because lhs is cheaper to pack
+  // twice.
+  const auto uneven = [&] {
+    const std::int64_t items = batches * p.row_blocks * p.column_blocks;
+    return items % threads != 0 && items < 4 * threads;
+  };
+  while (uneven() && p.column_blocks < panels / 4) ++p.column_blocks;
+  while (uneven() && p.row_blocks < row_tiles / 4) ++p.row_blocks;
   p.rows = ceil_div(row_tiles, p.row_blocks) * tile_rows;
   p.columns = ceil_div(panels, p.column_blocks) * width;
   p.row_blocks = p.rows > 0 ? ceil_div(shape.m, p.rows) : 0;
@@ -148,6 +145,81 @@ struct gemm_memory {
   }
 };
 
+// Rows and columns of one matrix of the batch: what a thread does at a time.
+struct gemm_item {
+  gemm_batch_index batch;
+  std::int64_t row, rows, column, columns;
+};
+
+[[nodiscard]] constexpr gemm_item item_at(const gemm_shape& shape, const gemm_plan& p,
+                                          std::int64_t index) noexcept {
+  const auto take = [&](std::int64_t count) {
+    const std::int64_t part = index % count;
+    index /= count;
+    return part;
+  };
+  gemm_item item{};
+  item.column = take(p.column_blocks) * p.columns;
+  item.columns = std::min(shape.n - item.column, p.columns);
+  item.row = take(p.row_blocks) * p.rows;
+  item.rows = std::min(shape.m - item.row, p.rows);
+  for (std::size_t d = 3; d-- > 0;) item.batch[d] = take(shape.batch[d]);
+  return item;
+}
+
+[[nodiscard]] constexpr std::int64_t offset(const gemm_operand& o, const gemm_batch_index& batch,
+                                            std::int64_t row, std::int64_t column) noexcept {
+  return batch[0] * o.batch_strides[0] + batch[1] * o.batch_strides[1] +
+         batch[2] * o.batch_strides[2] + row * o.row_stride + column * o.column_stride;
+}
+
+template <class T>
+[[nodiscard]] constexpr std::int64_t stride_bytes(std::int64_t stride) noexcept {
+  return (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
+}
+
+// Whether steps of k this far apart meet in few sets of a cache, or need many pages.
+template <class T>
+[[nodiscard]] constexpr bool is_scattered(std::int64_t k_stride) noexcept {
+  const std::int64_t bytes = stride_bytes<T>(k_stride);
+  return bytes > 4096 || (bytes % 2048 == 0 && bytes > 0);
+}
+
+// The block of lhs that `columns` columns need: read where it is if they are few or it lies well.
+template <class Acc, class L>
+[[nodiscard]] lhs_block<Acc> left_block(const L* lhs, const gemm_operand& o, std::int64_t rows,
+                                        std::int64_t k, std::int64_t columns, Acc* packed) {
+  if constexpr (std::is_same_v<Acc, L>) {
+    const bool lies_well = o.column_stride == 1
+                               ? stride_bytes<Acc>(o.row_stride) < 4096  // the rows of one tile
+                               : o.row_stride == 1 && !is_scattered<Acc>(o.column_stride);
+    if (lies_well || columns <= 2 * tile_columns<Acc>) {
+      return {lhs, o.row_stride, o.column_stride, tile_rows * o.row_stride};
+    }
+  }
+  return pack_lhs(rows, k, lhs, o.row_stride, o.column_stride, packed);
+}
+
+// The panel of rhs that `rows` rows need; likewise, but its columns must be neighbours.
+template <class Acc>
+struct rhs_panel {
+  const Acc* data;
+  std::int64_t k_stride;
+};
+template <class Acc, class R>
+[[nodiscard]] rhs_panel<Acc> right_panel(const R* rhs, const gemm_operand& o, std::int64_t k,
+                                         int columns, std::int64_t rows, Acc* packed) {
+  if constexpr (std::is_same_v<Acc, R>) {
+    const bool whole = o.column_stride == 1 && columns % loops::native_lanes<Acc> == 0;
+    const bool few = rows <= 4 * tile_rows;
+    if (whole && (few || (rows <= 12 * tile_rows && !is_scattered<Acc>(o.row_stride)))) {
+      return {rhs, o.row_stride};
+    }
+  }
+  pack_rhs(k, columns, rhs, o.row_stride, o.column_stride, packed);
+  return {packed, tile_columns<Acc>};
+}
+
 template <class Acc, class L, class R>
 struct gemm_problem {
   gemm_shape shape;
@@ -156,127 +228,52 @@ struct gemm_problem {
   gemm_plan plan;
 };
 
-// Whether k steps (or rows) this far apart meet in few sets of a cache and need many pages.
-template <class T>
-[[nodiscard]] constexpr bool is_scattered(std::int64_t stride) noexcept {
-  const std::int64_t bytes = (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
-  return bytes > 4096 || (bytes % 2048 == 0 && bytes > 0);
-}
-
-// Whether tiles read lhs where it is: if it is read for few columns, or lies well.
-template <class Acc, class L>
-[[nodiscard]] constexpr bool reads_lhs_directly(const gemm_operand& lhs,
-                                                std::int64_t columns) noexcept {
-  if (!std::is_same_v<Acc, L>) return false;
-  if (columns <= 2 * tile_columns<Acc>) return true;
-  if (lhs.column_stride == 1) return !is_scattered<Acc>(lhs.row_stride);
-  return lhs.row_stride == 1 && !is_scattered<Acc>(lhs.column_stride);
-}
-
-// The same for rhs, whose columns must be neighbours.
-template <class Acc, class R>
-[[nodiscard]] constexpr bool reads_rhs_directly(const gemm_operand& rhs,
-                                                std::int64_t rows) noexcept {
-  if (!std::is_same_v<Acc, R> || rhs.column_stride != 1) return false;
-  return rows <= 4 * tile_rows || (rows <= 12 * tile_rows && !is_scattered<Acc>(rhs.row_stride));
-}
-
-// One item: rows [row_begin, row_end) and columns [column_begin, column_end) of one matrix.
+// One item. Sums of all chunks but the last wait in `partial`, tile after tile, or in the memory of
+// a direct epilogue.
 template <class Acc, class L, class R, class Epilogue>
-[[gnu::noinline]] void multiply(const gemm_problem<Acc, L, R>& problem, std::int64_t item,
+[[gnu::noinline]] void multiply(const gemm_problem<Acc, L, R>& problem, std::int64_t index,
                                 const Epilogue& epilogue, std::byte* workspace) {
   constexpr std::int64_t width = tile_columns<Acc>;
-  constexpr std::int64_t lanes = loops::native_lanes<Acc>;
-  constexpr bool direct = gemm_direct_epilogue<Epilogue, Acc>;
-  const gemm_shape& shape = problem.shape;
-  const gemm_plan& plan = problem.plan;
-  const auto take = [&](std::int64_t count) {
-    const std::int64_t index = item % count;
-    item /= count;
-    return index;
-  };
-  const std::int64_t column_begin = take(plan.column_blocks) * plan.columns;
-  const std::int64_t column_end = std::min(shape.n, column_begin + plan.columns);
-  const std::int64_t row_begin = take(plan.row_blocks) * plan.rows;
-  const std::int64_t rows = std::min(shape.m, row_begin + plan.rows) - row_begin;
-  gemm_batch_index batch{};
-  for (std::size_t d = 3; d-- > 0;) batch[d] = take(shape.batch[d]);
-
-  const L* lhs = problem.lhs + row_begin * shape.lhs.row_stride;
-  const R* rhs = problem.rhs;
-  for (std::size_t d = 0; d < 3; ++d) {
-    lhs += batch[d] * shape.lhs.batch_strides[d];
-    rhs += batch[d] * shape.rhs.batch_strides[d];
-  }
+  const auto& [shape, lhs, rhs, plan] = problem;
+  const gemm_item item = item_at(shape, plan, index);
   const gemm_memory<Acc> memory(plan);
   Acc* const packed_lhs = reinterpret_cast<Acc*>(workspace);
   Acc* const packed_rhs = packed_lhs + memory.lhs;
-  Acc* const partial = packed_rhs + memory.rhs;
-  alignas(64) Acc buffer[tile_rows * static_cast<std::size_t>(width)];
+  alignas(64) Acc finished[tile_rows * static_cast<std::size_t>(width)];
 
   for (std::int64_t chunk = 0; chunk < plan.num_chunks; ++chunk) {
     const std::int64_t k_begin = chunk * plan.chunk;
     const std::int64_t k = std::min(shape.k - k_begin, plan.chunk);
     const bool last = chunk + 1 == plan.num_chunks;
-    const L* lhs_from = lhs + k_begin * shape.lhs.column_stride;
-    const lhs_block<Acc> left = [&]() -> lhs_block<Acc> {
-      if constexpr (std::is_same_v<Acc, L>) {
-        if (reads_lhs_directly<Acc, L>(shape.lhs, column_end - column_begin)) {
-          return {lhs_from, shape.lhs.row_stride, shape.lhs.column_stride,
-                  tile_rows * shape.lhs.row_stride};
-        }
-      }
-      return pack_lhs(rows, k, lhs_from, shape.lhs.row_stride, shape.lhs.column_stride, packed_lhs);
-    }();
-
-    for (std::int64_t column = column_begin; column < column_end; column += width) {
-      const int columns = static_cast<int>(std::min(width, column_end - column));
-      const bool whole = columns % lanes == 0;
-      const R* rhs_from = rhs + k_begin * shape.rhs.row_stride + column * shape.rhs.column_stride;
-      tile_operands<Acc> t{};
-      t.lhs_row_stride = left.row_stride;
-      t.lhs_k_stride = left.k_stride;
-      t.rhs = packed_rhs;
-      t.rhs_k_stride = width;
-      bool packed = true;
-      if constexpr (std::is_same_v<Acc, R>) {
-        if (whole && reads_rhs_directly<Acc, R>(shape.rhs, rows)) {
-          t.rhs = rhs_from;
-          t.rhs_k_stride = shape.rhs.row_stride;
-          packed = false;
-        }
-      }
-      if (packed) {
-        pack_rhs(k, columns, rhs_from, shape.rhs.row_stride, shape.rhs.column_stride, packed_rhs);
-      }
-      Acc* sums = partial + (column - column_begin) * plan.tiles() * tile_rows;
-
-      t.lhs = left.data;
-      for (std::int64_t row = 0; row < rows; row += tile_rows) {
-        const int count = static_cast<int>(std::min<std::int64_t>(tile_rows, rows - row));
-        t.out = last ? buffer : sums;
-        t.out_row_stride = width;
-        t.sums = sums;
-        t.sums_row_stride = width;
+    const lhs_block<Acc> left = left_block(lhs + offset(shape.lhs, item.batch, item.row, k_begin),
+                                           shape.lhs, item.rows, k, item.columns, packed_lhs);
+    Acc* partial = packed_rhs + memory.rhs;
+    for (std::int64_t column = item.column; column < item.column + item.columns; column += width) {
+      const int columns = static_cast<int>(std::min(width, item.column + item.columns - column));
+      const rhs_panel<Acc> right = right_panel(rhs + offset(shape.rhs, item.batch, k_begin, column),
+                                               shape.rhs, k, columns, item.rows, packed_rhs);
+      tile_operands<Acc> t{left.data, left.row_stride, left.k_stride, right.data, right.k_stride,
+                           nullptr,   width,           nullptr,       width};
+      for (std::int64_t tile = 0; tile < item.rows; tile += tile_rows) {
+        const std::int64_t row = item.row + tile;
+        const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows, item.rows - tile));
         bool stored = !last;
-        if constexpr (direct) {
-          if (whole) {
-            t.out = epilogue.address(batch, row_begin + row, column);
-            t.out_row_stride = epilogue.row_stride;
-            t.sums = t.out;
-            t.sums_row_stride = t.out_row_stride;
+        t.out = last ? finished : partial;
+        t.sums = partial;
+        if constexpr (gemm_direct_epilogue<Epilogue, Acc>) {
+          if (columns % loops::native_lanes<Acc> == 0) {
+            t.sums = t.out = epilogue.address(item.batch, row, column);
+            t.sums_row_stride = t.out_row_stride = epilogue.row_stride;
             stored = true;
           }
         }
         if (chunk == 0) t.sums = nullptr;
-        multiply_tile(count, columns, k, t);
-        if (!stored) {
-          for (int r = 0; r < count; ++r) {
-            epilogue(batch, row_begin + row + r, column, columns, t.out + r * width);
-          }
+        multiply_tile(rows, columns, k, t);
+        for (int r = 0; !stored && r < rows; ++r) {
+          epilogue(item.batch, row + r, column, columns, finished + r * width);
         }
         t.lhs += left.tile_stride;
-        sums += tile_rows * width;
+        partial += plan.num_chunks > 1 ? tile_rows * width : 0;
       }
     }
   }
@@ -310,6 +307,7 @@ void gemm(const gemm_shape& shape, const L* lhs, const R* rhs, const Epilogue& e
   const std::int64_t batches = shape.batch[0] * shape.batch[1] * shape.batch[2];
   if (shape.m <= 0 || shape.n <= 0 || batches <= 0) return;
 #ifdef _OPENMP
+  threads = std::max(1, threads);
   constexpr double worth_a_thread = 1 << 18;  // multiply-adds: some microseconds
   const double work = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                       static_cast<double>(shape.k) * static_cast<double>(batches);

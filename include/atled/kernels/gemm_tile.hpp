@@ -65,6 +65,13 @@ template <int Rows, int Vectors, class T>
 #pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v) sums[r][v] = loops::splat<lanes>(T{});
   }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {  // needed after the loop: on its way meanwhile
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v) {
+      __builtin_prefetch(t.out + r * t.out_row_stride + v * lanes, 1);
+    }
+  }
   for (; k > 0; --k) {
     vec right[std::size_t{Vectors}];
 #pragma GCC unroll 2

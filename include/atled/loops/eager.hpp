@@ -137,12 +137,6 @@ struct op_sentence {
   static constexpr text sentence = make();
 };
 
-template <class Op, dtype Element, class... X>
-constexpr void check() {
-  static_assert(spell<op_sentence<Op, Element, type_of<X>()...>>::ok,
-                "atled: the operands do not fit; trace_error<...> says why");
-}
-
 template <class Op, element T, class... Nodes>
 [[nodiscard]] auto make_lazy(Nodes... nodes) {
   using result = std::conditional_t<Op::is_predicate, boolean, T>;
@@ -158,7 +152,8 @@ inline constexpr bool is_equality_v<X> =
 template <class Op, class X>
 [[nodiscard]] auto unary(X&& x) {
   constexpr dtype element = computed<Op>(type_of<X>().element);
-  check<Op, element, X>();
+  static_assert(spell<op_sentence<Op, element, type_of<X>()>>::ok,
+                "atled: the operands do not fit; trace_error<...> says why");
   using T = element_t<element>;
   return make_lazy<Op, T>(operand<T>(std::forward<X>(x)));
 }
@@ -166,7 +161,8 @@ template <class Op, class X>
 template <class Op, class A, class B>
 [[nodiscard]] auto binary(A&& a, B&& b) {
   constexpr dtype element = computed<Op>(promoted<A, B>());
-  check<Op, element, A, B>();
+  static_assert(spell<op_sentence<Op, element, type_of<A>(), type_of<B>()>>::ok,
+                "atled: the operands do not fit; trace_error<...> says why");
   using T = element_t<element>;
   return make_lazy<Op, T>(operand<T>(std::forward<A>(a)), operand<T>(std::forward<B>(b)));
 }
@@ -347,7 +343,8 @@ template <eager_operand C, eager_or_number A, eager_or_number B>
 [[nodiscard]] auto where(C&& condition, A&& a, B&& b) {
   using namespace loops::eager;
   constexpr dtype element = promoted<A, B>();
-  check<where_of, element, C, A, B>();
+  static_assert(spell<op_sentence<where_of, element, type_of<C>(), type_of<A>(), type_of<B>()>>::ok,
+                "atled: the operands do not fit; trace_error<...> says why");
   using T = element_t<element>;
   return make_lazy<where_of, T>(operand<boolean>(std::forward<C>(condition)),
                                 operand<T>(std::forward<A>(a)), operand<T>(std::forward<B>(b)));

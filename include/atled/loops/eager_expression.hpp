@@ -294,8 +294,6 @@ class lazy {
   }
   template <std::int64_t... Dims>
   void assign_to(const tensor_view<value_type, Dims...>& out) const {
-    static_assert(spell<detail::store_sentence<type, tensor_view<value_type, Dims...>::type>>::ok,
-                  "atled::tensor_view: the source does not fit; trace_error<...> says why");
     const auto check = checked(out.data());
     if (check.is_unsafe) {
       out.assign(eval());

@@ -388,6 +388,8 @@ template <class Kind, element T, element R, class... Options, class X>
       out /= static_cast<double>(source::along.count(type_of<X>().dims));
     }
     return tensor_of<stored<source, R>>(astype<R>(std::move(out)));
+  } else {
+    return tensor<R>();
   }
 }
 

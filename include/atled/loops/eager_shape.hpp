@@ -115,6 +115,18 @@ template <class X>
   }
 }
 
+/// Why `From` does not reshape to `To`, or nothing.
+template <tensor_type From, tensor_type To>
+struct reshape_sentence {
+  static constexpr text make() {
+    text out;
+    if (From.size() == To.size()) return out;
+    return out << "reshape: " << From << " to " << To << ": " << From.size()
+               << " elements must equal " << To.size();
+  }
+  static constexpr text sentence = make();
+};
+
 /// Why `From` does not broadcast to `To`, or nothing.
 template <tensor_type From, tensor_type To>
 struct broadcast_sentence {
@@ -175,10 +187,11 @@ template <int... Axes, eager_operand X>
 template <std::int64_t... Dims, eager_operand X>
 [[nodiscard]] auto reshape(const X& x) {
   using result = tensor<typename X::value_type, Dims...>;
-  static_assert(result::size() == X::size(), "reshape: the number of elements must stay the same");
+  static_assert(spell<loops::eager::reshape_sentence<X::type, result::type>>::ok,
+                "atled: the sizes do not fit; trace_error<...> says why");
   const auto& in = loops::eager::stored_operand(x);
   auto out = result::uninitialized();
-  std::copy_n(in.data(), X::size(), out.data());
+  std::copy_n(in.data(), std::min(X::size(), result::size()), out.data());
   return out;
 }
 

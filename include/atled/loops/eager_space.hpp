@@ -6,7 +6,6 @@
 #include "atled/core/broadcast.hpp"
 #include "atled/loops/simd.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
@@ -188,7 +187,8 @@ template <element T>
 [[nodiscard]] constexpr int lanes_for(std::int64_t inner) {
   constexpr int bytes = sizeof(T) == 8 ? 8 : 4;
   const auto wanted = std::bit_ceil(static_cast<std::uint64_t>(inner));
-  return static_cast<int>(std::min(wanted, static_cast<std::uint64_t>(simd_bytes / bytes)));
+  constexpr auto most = static_cast<std::uint64_t>(simd_bytes / bytes);
+  return static_cast<int>(wanted < most ? wanted : most);
 }
 
 /// Elements [begin, end) of a row. Pre: with `Stream`, `out + begin` is aligned to a register.
@@ -216,7 +216,8 @@ void run_row(const Cursor& cursor, std::int64_t size, T* out) {
 #endif
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::int64_t begin = b * block_size;
-    run_span<N, Stream>(cursor, out, begin, std::min(begin + block_size, size));
+    const std::int64_t end = begin + block_size < size ? begin + block_size : size;
+    run_span<N, Stream>(cursor, out, begin, end);
     if constexpr (Stream) stream_fence();
   }
 }

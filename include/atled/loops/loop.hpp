@@ -325,10 +325,10 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
 
     frame f;
     begin_chunk(f, sequence{});
-    std::int64_t row = item / shape.blocks;
-    std::int64_t block = item % shape.blocks;
+    std::int64_t row = items == 0 ? 0 : item / shape.blocks;
+    std::int64_t block = items == 0 ? 0 : item % shape.blocks;
     row_state state;
-    move_to(shape, origin, row, state);
+    if (item < end) move_to(shape, origin, row, state);
     for (; item < end; ++item) {
       const std::int64_t first = block * shape.block;
       const std::int64_t last = first + shape.block < shape.inner ? first + shape.block : shape.inner;

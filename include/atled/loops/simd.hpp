@@ -762,7 +762,7 @@ template <class T, int N>
 
 template <int N>
 [[nodiscard]] ATLED_INLINE mask<N> select(mask<N> m, mask<N> a, mask<N> b) noexcept {
-  return (m & a) | (!m & b);
+  return (m & a) | ((!m) & b);
 }
 
 template <int N>

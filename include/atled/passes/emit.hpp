@@ -1,5 +1,5 @@
-// atled/passes/emit.hpp: groups become steps: instructions, slots, and kernels shared by equal ones.
-// Reads: passes/store.hpp, passes/plan.hpp. Next: passes/schedule.hpp.
+// atled/passes/emit.hpp: groups become steps: instructions, slots, and kernels shared by equal
+// ones. Reads: passes/store.hpp, passes/plan.hpp. Next: passes/schedule.hpp.
 //
 // A loop kernel works row by row. Reductions along a row split its work into phases: what depends
 // on a row's maximum, say, runs in a later phase. Cheap values are computed again in each phase
@@ -42,7 +42,7 @@ class emitter {
     int phase;           // in which its value exists first
     std::uint64_t need;  // element values: the phases that use it
     bool needed;
-    int park;            // the local node in whose memory it is parked; -1: computed again
+    int park;  // the local node in whose memory it is parked; -1: computed again
   };
   static constexpr int max_locals = 256;
   local_node locals_[max_locals]{};
@@ -137,8 +137,8 @@ class emitter {
     const bool is_after = l >= 0 && locals_[l].is_after;
     const bool per_row = l >= 0 && locals_[l].per_row;
     for (int a = domain_.rank - 1; a >= 0; --a) {
-      const bool dropped = (is_after && ir::has_axis(g_.attribute(id), a)) ||
-                           (per_row && a == domain_.rank - 1);
+      const bool dropped =
+          (is_after && ir::has_axis(g_.attribute(id), a)) || (per_row && a == domain_.rank - 1);
       if (dropped) continue;
       strides[a] = step;
       step *= domain_[a];
@@ -402,8 +402,8 @@ class emitter {
       element_value_[l] = emit(i);
       return;
     }
-    element_value_[l] = g_[n.node].code == op::dot ? emit_accumulator(l, stage)
-                                                   : emit_compute(merged, l, stage);
+    element_value_[l] =
+        g_[n.node].code == op::dot ? emit_accumulator(l, stage) : emit_compute(merged, l, stage);
     if (phase != n.phase) return;
     if (is_written(l)) {
       emit_store(merged, output_slot(n.node), element_value_[l], l, stage);
@@ -531,8 +531,8 @@ class emitter {
     s.domain = merge_dot_axes(merged, axes.num_batch, columns);
     classify_dot(merged, s.domain);
     emit_stages(merged);
-    s.kernel = find_kernel(
-        kernel{kernel_kind::dot, op::dot, g_.type(lhs).element, dtype::i32, 0, 0, 0});
+    s.kernel =
+        find_kernel(kernel{kernel_kind::dot, op::dot, g_.type(lhs).element, dtype::i32, 0, 0, 0});
     push_step(s, merged);
   }
 
@@ -736,7 +736,10 @@ class emitter {
     begin_kernel(g_[id].type.dims);
     for (int k = first; k < g_[id].num_operands; ++k) {
       slots_[num_slots_++] = slot{views_.of[g_.operand(id, k)].base,
-                                  views_.of[g_.operand(id, k)].offset, {}, access::unit, false};
+                                  views_.of[g_.operand(id, k)].offset,
+                                  {},
+                                  access::unit,
+                                  false};
     }
     slots_[num_slots_++] = slot{id, 0, {}, access::unit, true};
     const op code = g_[id].code;

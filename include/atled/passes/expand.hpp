@@ -48,9 +48,9 @@ class expander {
  private:
   struct softmax_parts {
     int logits;
-    int exponential;  // exp(logits - maximum)
-    int sum;          // of the exponentials, 1 in a row without any
-    int result;       // the logarithm of the sum
+    int exponential;    // exp(logits - maximum)
+    int sum;            // of the exponentials, 1 in a row without any
+    int result;         // the logarithm of the sum
     std::int64_t kept;  // mask of the axes that are not summed over
   };
   static constexpr int most_parts = 4096;
@@ -102,8 +102,7 @@ class expander {
           z = part_of_[first] != 0 ? first : b.g.operand(z, 2);
         }
         const int part = part_of_[z] - 1;
-        if (part >= 0 && parts_[part].logits == x &&
-            parts_[part].kept == b.g.attribute(repeated)) {
+        if (part >= 0 && parts_[part].logits == x && parts_[part].kept == b.g.attribute(repeated)) {
           const softmax_parts& p = parts_[part];
           const tensor_type row = b.type(p.sum);
           const int inverse = b.div(b.splat(1, row), p.sum);
@@ -117,10 +116,10 @@ class expander {
   // Contracted axes that are not neighbours in order are brought together behind the others.
   static constexpr int expand_dot(ir::builder& b, const moving_node& n) {
     auto axes = ir::dot_axes::unpacked(n.attributes);
-    const int lhs = in_order(b, n[0], axes.num_batch, axes.lhs_batch, axes.num_contract,
-                             axes.lhs_contract);
-    const int rhs = in_order(b, n[1], axes.num_batch, axes.rhs_batch, axes.num_contract,
-                             axes.rhs_contract);
+    const int lhs =
+        in_order(b, n[0], axes.num_batch, axes.lhs_batch, axes.num_contract, axes.lhs_contract);
+    const int rhs =
+        in_order(b, n[1], axes.num_batch, axes.rhs_batch, axes.num_contract, axes.rhs_contract);
     return b.dot(lhs, rhs, axes);
   }
   static constexpr int in_order(ir::builder& b, int x, int num_batch, int* batch, int count,
@@ -167,8 +166,8 @@ constexpr void expand(const ir::graph& from, ir::builder& into) {
   for (int i = 0; i < into.g.num_outputs; ++i) {
     int& id = into.g.outputs[i];
     const op code = into.g[id].code;
-    const bool has_memory =
-        code != op::parameter && code != op::constant && code != op::iota && !detail::is_view_op(code);
+    const bool has_memory = code != op::parameter && code != op::constant && code != op::iota &&
+                            !detail::is_view_op(code);
     if (!has_memory || taken[id]) {
       into.site = into.g[id].at;
       id = into.copy(id);

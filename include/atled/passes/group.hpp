@@ -24,7 +24,7 @@ enum class group_kind : std::uint8_t {
 struct group {
   group_kind kind;
   shape domain;
-  int lead;             ///< the product, the opaque or the copied node
+  int lead;  ///< the product, the opaque or the copied node
   int level;
   int num_members;
   int num_inputs;       ///< operands read from outside, an upper bound

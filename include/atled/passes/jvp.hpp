@@ -1,10 +1,10 @@
 // atled/passes/jvp.hpp: forward mode: for each node the tangent of its result, appended to the
-// graph. Reads: passes/ids.hpp. All derivative rules of the library are in `jvp_rule` below;
+// graph. Reads: passes/stable.hpp. All derivative rules of the library are in `jvp_rule` below;
 // reverse mode is passes/transpose.hpp on what this pass appends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/passes/ids.hpp"
+#include "atled/passes/stable.hpp"
 
 namespace atled::passes {
 namespace detail {
@@ -92,6 +92,55 @@ constexpr int logsumexp_rule(ir::builder& b, int z, int x, std::int64_t mask, in
   return b.reduce(op::reduce_sum, scaled(b, dx, weights), mask);
 }
 
+/// The tangent of log(x), x an exponential; `tangent_at` gives those of the nodes behind it.
+template <class TangentAt>
+constexpr int log_tangent(ir::builder& b, int x, const TangentAt& tangent_at) {
+  if (!is_exponential(b.g, x)) return divided(b, tangent_at(x), x);
+  const int first = b.g.operand(x, 0);
+  switch (b.g[x].code) {
+    case op::exp:
+      return tangent_at(first);
+    case op::logistic:
+      return scaled(b, tangent_at(first), b.unary(op::logistic, b.neg(first)));
+    case op::add: {
+      const int a = one_plus_exp(b.g, x);
+      return scaled(b, tangent_at(a), b.unary(op::logistic, a));
+    }
+    case op::reduce_sum: {
+      const int da = tangent_at(sum_of_exp(b.g, x));
+      return da == ir::no_node
+                 ? da
+                 : logsumexp_rule(b, stable_log(b, x), sum_of_exp(b.g, x), b.g.attribute(x), da);
+    }
+    case op::div: {
+      const int upper = log_tangent(b, first, tangent_at);
+      return sum_of(b, upper, minus(b, log_tangent(b, b.g.operand(x, 1), tangent_at)));
+    }
+    default: {  // it moves elements
+      const int dx = log_tangent(b, first, tangent_at);
+      if (dx == ir::no_node) return dx;
+      return b.append(b.g[x].code, {dx}, b.g.attributes_of(x), b.type(x));
+    }
+  }
+}
+
+/// The tangent of a node that has a safe form; false where the rule of its op will do.
+template <class TangentAt>
+constexpr bool stable_tangent(ir::builder& b, int z, const TangentAt& tangent_at, int& out) {
+  const op code = b.g[z].code;
+  if (code != op::log && code != op::log1p && code != op::sqrt) return false;
+  const int x = b.g.operand(z, 0);
+  if (code == op::log) {
+    if (!is_exponential(b.g, x)) return false;
+    out = log_tangent(b, x, tangent_at);
+    return true;
+  }
+  const int a = code == op::sqrt ? squared(b.g, x) : operand_if(b.g, x, op::exp);
+  if (a == ir::no_node) return false;
+  out = scaled(b, tangent_at(a), b.unary(code == op::sqrt ? op::sign : op::logistic, a));
+  return true;
+}
+
 /// The part of `x` from `start` on along an axis, `size` elements, filled up with `filler`.
 constexpr int half_of(ir::builder& b, int x, int axis, std::int64_t start, std::int64_t size,
                       double filler) {
@@ -169,13 +218,8 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
       return divided(b, dx, x);
     case op::log1p:  // dz = dx / (1 + x)
       return divided(b, dx, b.add(x, b.splat(1, type)));
-    case op::tanh: {  // dz = sech(x)^2 dx, sech(x) = 2 / (e^x + e^-x); 1 - z^2 has no digits left
-                      // where |x| is large
-      const int e = b.unary(op::exp, x);
-      const int cosh_twice = b.add(e, b.div(b.splat(1, type), e));
-      const int sech = b.div(b.splat(2, type), cosh_twice);
-      return scaled(b, dx, b.mul(sech, sech));
-    }
+    case op::tanh:  // dz = sech(x)^2 dx; 1 - z^2 has no digits left where |x| is large
+      return scaled(b, dx, sech_squared(b, x));
     case op::logistic:  // dz = z (1 - z) dx, where 1 - z is logistic(-x) to the last digit
       return scaled(b, dx, b.mul(z, b.unary(op::logistic, b.neg(x))));
     case op::sin:  // dz = cos(x) dx
@@ -329,7 +373,14 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     }
     if (!is_moving || !is_floating(b.type(id).element)) continue;
     b.site = b.g[id].at;
-    tangent_of[id - first] = detail::jvp_rule(b, id, tangents) + 1;
+    const auto tangent_at = [&](int x) {
+      return x >= first ? tangent_of[x - first] - 1 : ir::no_node;
+    };
+    int tangent = ir::no_node;
+    if (!detail::stable_tangent(b, id, tangent_at, tangent)) {
+      tangent = detail::jvp_rule(b, id, tangents);
+    }
+    tangent_of[id - first] = tangent + 1;
   }
   for (const int id : outputs) {
     output_tangents.push(id >= first ? tangent_of[id - first] - 1 : ir::no_node);

@@ -209,9 +209,10 @@ class memory_planner {
   constexpr void place_result(int i, int k) {
     const step& s = out_.steps[i];
     const int base = out_.slots[s.slots_begin + k].base;
-    const int late_index = out_.place[base].space == memory_space::arena && out_.place[base].offset < 0
-                               ? out_.place[base].index
-                               : -1;
+    const int late_index =
+        out_.place[base].space == memory_space::arena && out_.place[base].offset < 0
+            ? out_.place[base].index
+            : -1;
     const std::int64_t bytes = aligned(g_.type(base).bytes());
     placed_[base] = true;
     if (bytes > 0) {

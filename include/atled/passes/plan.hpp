@@ -55,15 +55,15 @@ struct instruction {
   }
 };
 
-enum class kernel_kind : std::uint8_t { loop, dot, move, gather, scatter_add, generic };
+enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter_add, generic };
 
 /// A piece of code that one or more steps run; equal ones are one.
 struct kernel {
   kernel_kind kind;
-  op code;             ///< generic: the operation
-  dtype element;       ///< dot: of the operands; move, gather: of the data
-  dtype index;         ///< gather, scatter_add: of the indices
-  int begin, size;     ///< instructions
+  op code;          ///< generic: the operation
+  dtype element;    ///< dot: of the operands; gather, generic: of the data
+  dtype index;      ///< gather, scatter_add: of the indices
+  int begin, size;  ///< instructions
   int num_slots;
 };
 
@@ -78,8 +78,8 @@ struct location {
 
 /// An operand or result of a step.
 struct slot {
-  int base;  ///< the node whose memory it is, or no_node for an index
-  std::int64_t offset;  ///< in elements; for an index the value at the origin
+  int base;                        ///< the node whose memory it is, or no_node for an index
+  std::int64_t offset;             ///< in elements; for an index the value at the origin
   std::int64_t strides[max_rank];  ///< in elements, for the axes of the step's domain
   access walk;
   bool is_output;
@@ -95,9 +95,9 @@ struct step {
   int slots_begin, num_slots;
   std::int64_t workspace_bytes;
   std::int64_t workspace_offset;
-  std::int64_t k;                     ///< dots: the contracted size
-  std::int64_t lhs_k, rhs_k;          ///< dots: strides along it
-  int reductions;                     ///< loops: number of partial results
+  std::int64_t k;                        ///< dots: the contracted size
+  std::int64_t lhs_k, rhs_k;             ///< dots: strides along it
+  int reductions;                        ///< loops: number of partial results
   int attributes_begin, num_attributes;  ///< generic: as the node's
 };
 
@@ -117,7 +117,7 @@ struct plan {
   instruction instructions[max_instructions];
   int num_instructions;
 
-  location place[ir::graph::max_nodes];  ///< of each stored node
+  location place[ir::graph::max_nodes];    ///< of each stored node
   bool late_copy[ir::graph::max_outputs];  ///< an output that is moved to its place at the end
   bool stored[ir::graph::max_nodes];
 

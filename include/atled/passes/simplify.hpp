@@ -4,12 +4,15 @@
 //
 // What a rule may do: an identity holds for all values, NaN, infinities and signed zeros included.
 // So x * 0 stays, x + 0.0 stays (it makes -0.0 positive), nothing is reassociated. Exceptions,
-// which are as accurate: x^3 and x^4 become products, sums of sums and sums of equal numbers (a
-// power of two of them) become one, and disjoint parts are laid side by side in place of being
-// added. SPDX-License-Identifier: MIT
+// which are as accurate or more: x^3 and x^4 become products; sums of sums, and sums of equal
+// numbers (a power of two of them), become one; disjoint parts are laid side by side in place of
+// being added; the forms of passes/stable.hpp.
+//
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/simplify_shape.hpp"
+#include "atled/passes/stable.hpp"
 
 namespace atled::passes {
 namespace detail {
@@ -40,10 +43,6 @@ constexpr bool is_power_of_two(double value) {
   const double size = value < 0 ? -value : value;
   const auto bits = std::bit_cast<std::uint64_t>(size);
   return size > 1e-30 && size < 1e30 && (bits & ((std::uint64_t{1} << 52) - 1)) == 0;
-}
-
-constexpr int operand_if(const ir::graph& g, int id, op code) {
-  return g[id].code == code ? g.operand(id, 0) : ir::no_node;
 }
 
 // --- parts that are laid side by side ------------------------------------------------------------
@@ -231,6 +230,22 @@ constexpr int simplify_convert(ir::builder& b, const moving_node& n) {
     if (n.type.dims[axis] <= exact) return b.iota(n.type, axis);
   }
   return ir::no_node;
+}
+
+/// The logarithm of what has been moved or divided is taken before that.
+constexpr int simplify_log(ir::builder& b, const moving_node& n) {
+  const int x = n[0];
+  if (!is_exponential(b.g, x)) return ir::no_node;
+  const int first = b.g.operand(x, 0);
+  switch (b.g[x].code) {
+    case op::div:
+      return make(b, op::sub, {make(b, op::log, {first}), make(b, op::log, {b.g.operand(x, 1)})});
+    case op::broadcast:
+    case op::reshape:
+      return make(b, b.g[x].code, {make(b, op::log, {first})}, b.g.attributes_of(x), b.type(x));
+    default:
+      return stable_log(b, x);
+  }
 }
 
 constexpr int simplify_logical_not(ir::builder& b, const moving_node& n) {
@@ -421,6 +436,8 @@ constexpr int simplify_rule(ir::builder& b, const moving_node& n) {
       return n[0];
     case op::neg:
       return simplify_neg(b, n);
+    case op::log:
+      return simplify_log(b, n);
     case op::abs: {
       if (b.g[n[0]].code == op::abs) return n[0];
       const int negated = operand_if(b.g, n[0], op::neg);
@@ -496,7 +513,6 @@ constexpr int simplify_rule(ir::builder& b, const moving_node& n) {
     case op::iota:
     case op::exp:
     case op::expm1:
-    case op::log:
     case op::log1p:
     case op::tanh:
     case op::logistic:
@@ -531,6 +547,7 @@ constexpr int simplified(ir::builder& b, const moving_node& given) {
   if (is_elementwise(n.code)) {
     if (const folded value = fold(b.g, n); value.known) return splat(b, value, n.type);
   }
+  if (const int out = stable_value(b, n.code, n.operands); out != ir::no_node) return out;
   if (const int out = detail::simplify_rule(b, n); out != ir::no_node) return out;
   if (is_elementwise(n.code)) {
     if (const int out = detail::before_broadcast(b, n); out != ir::no_node) return out;

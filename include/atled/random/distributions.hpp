@@ -192,26 +192,23 @@ constexpr ir::operand bits_of(const expr& key, const shape& dims, dtype element,
   b.site = at;
   const bool is_given = element == dtype::i32 || element == dtype::u32 || element == dtype::u8;
   if (!detail::is_random_type(b, element, is_given, "i32, u32 or u8")) return {b, ir::poison};
-  const dtype word = element == dtype::u8 ? dtype::u8 : dtype::u32;
   const auto [first, second] = split<2>(key, at);
-  const ir::operand upper = detail::bits_of(first, dims.dims, word, at).as(dtype::u32);
-  const ir::operand lower = detail::bits_of(second, dims.dims, word, at).as(dtype::u32);
-  if (upper.is_poison()) return upper;
-
+  const ir::operand upper = detail::bits_of(first, dims.dims, dtype::u32, at);
+  const ir::operand lower = detail::bits_of(second, dims.dims, dtype::u32, at);
   const ir::operand from = ir::as_operand(b, low, dtype::i32);
   const ir::operand to = ir::as_operand(b, high, dtype::i32);
-  if (from.is_poison() || to.is_poison()) return {b, ir::poison};
-  const ir::operand difference = (to - from).as(dtype::u32);
-  const ir::operand span = ir::broadcast_select(to <= from, difference.like(1), difference);
+  if (upper.is_poison() || from.is_poison() || to.is_poison()) return {b, ir::poison};
+
+  const ir::operand length = (to - from).as(dtype::u32);
+  const ir::operand span = ir::broadcast_select(to <= from, length.like(1), length);
   const auto modulo = [](const ir::operand& x, const ir::operand& y) {
     return ir::operand::combine(op::rem, x, y);
   };
-  // Twice as many bits as the type has make the bias small: (upper 2^n + lower) mod span.
-  const double half = word == dtype::u8 ? 16 : 65536;
-  const ir::operand root = modulo(span.like(half), span);
-  const ir::operand multiplier = modulo(root * root, span);
-  const ir::operand offset = modulo(modulo(upper, span) * multiplier + modulo(lower, span), span);
-  return offset.as(element) + from.as(element);
+  // 64 bits for each number make the bias small: (upper 2^32 + lower) mod span.
+  const ir::operand root = modulo(span.like(65536), span);
+  const ir::operand factor = modulo(root * root, span);
+  const ir::operand offset = modulo(modulo(upper, span) * factor + modulo(lower, span), span);
+  return (offset + from.as(dtype::u32)).as(element);
 }
 
 /// True with probability `p`.

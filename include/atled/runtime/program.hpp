@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/ir/compact.hpp"
 #include "atled/ir/print.hpp"
 #include "atled/passes/compile.hpp"
+#include "atled/runtime/describe.hpp"
 #include "atled/runtime/executor.hpp"
 #include "atled/trace/trace.hpp"
 
@@ -89,20 +91,23 @@ constexpr auto offsets_of() {
   ((out[i + 1] = out[i] + num_leaves_v<T>, ++i), ...);
   return out;
 }
-template <template <class...> class Tuple, class Program, int Offset, class... T>
+template <class Program, int Offset, class... T>
 struct result_members {
   static constexpr auto offsets = offsets_of<Program, Offset, T...>();
   template <std::size_t... I>
   static auto make(std::index_sequence<I...>)
-      -> Tuple<typename result_tree<T, Program, offsets[I]>::result...>;
-  using result = decltype(make(std::index_sequence_for<T...>{}));
+      -> std::tuple<typename result_tree<T, Program, offsets[I]>::result...>;
+  using tuple = decltype(make(std::index_sequence_for<T...>{}));
 };
 template <class... T, class Program, int Offset>
-struct result_tree<std::tuple<T...>, Program, Offset>
-    : result_members<std::tuple, Program, Offset, T...> {};
+struct result_tree<std::tuple<T...>, Program, Offset> {
+  using result = typename result_members<Program, Offset, T...>::tuple;
+};
 template <class T, class U, class Program, int Offset>
-struct result_tree<std::pair<T, U>, Program, Offset>
-    : result_members<std::pair, Program, Offset, T, U> {};
+struct result_tree<std::pair<T, U>, Program, Offset> {
+  using members = typename result_members<Program, Offset, T, U>::tuple;
+  using result = std::pair<std::tuple_element_t<0, members>, std::tuple_element_t<1, members>>;
+};
 template <class T, std::size_t N, class Program, int Offset>
 struct result_tree<std::array<T, N>, Program, Offset> {
   using result = std::array<typename result_tree<T, Program, Offset>::result, N>;
@@ -195,7 +200,20 @@ class program {
   static constexpr std::int64_t bytes_moved = planned::plan.bytes_moved;
 
   /// The simplified graph, one equation a line.
-  [[nodiscard]] static std::string text() { return ir::to_text(planned::graph); }
+  [[nodiscard]] static std::string text() {
+    static constexpr auto compact =
+        ir::compact_graph<ir::sizes_of(planned::graph)>::of(planned::graph);
+    return ir::to_text(*compact.expand());
+  }
+  /// The distinct kernels, how often each runs, and its instructions.
+  [[nodiscard]] static std::string kernels() {
+    constexpr runtime::kernel_table_sizes sizes{
+        static_cast<std::size_t>(planned::plan.num_kernels),
+        static_cast<std::size_t>(planned::plan.num_instructions)};
+    static constexpr auto table =
+        runtime::kernel_table<sizes>::of(planned::kernel_graph, planned::plan);
+    return runtime::kernels_text(table);
+  }
 
   [[nodiscard]] static const runtime::frozen_program& frozen() {
     return detail::lowered_function<planned>::frozen;

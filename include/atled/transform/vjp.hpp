@@ -1,6 +1,6 @@
 // atled/transform/vjp.hpp: vjp, linear_transpose: derivatives in reverse, from any cotangent.
-// Reads: transform/jvp.hpp, passes/gradient.hpp. `grad` is the case of a scalar and the
-// cotangent 1. SPDX-License-Identifier: MIT
+// Reads: transform/jvp.hpp, passes/gradient.hpp. `grad` is the case of a scalar.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/gradient.hpp"

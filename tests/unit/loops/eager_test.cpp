@@ -44,7 +44,7 @@ constexpr dtype element_of = std::remove_cvref_t<E>::type.element;
 const small six{1, 2, 3, 4, 5, 6};
 const tensor<bf16, 6> six_bf16{1, 2, 3, 4, 5, 6};
 const tensor<i32, 6> six_i32{1, 2, 3, 4, 5, 6};
-const tensor<u32, 6> six_u32{1, 2, 3, 4, 5, 6};
+[[maybe_unused]] const tensor<u32, 6> six_u32{1, 2, 3, 4, 5, 6};
 const tensor<boolean, 6> six_boolean{true, false, true, false, true, false};
 
 // A number takes the type of the tensor beside it; two tensors promote as in JAX.

@@ -13,7 +13,7 @@
 
 namespace atled::test {
 
-/// The types of the outputs, `f32[3] i32[]`, or the first error without its line, at build time.
+/// The types of the outputs, `f32[3] i32[]`, or the first error without its line.
 template <class... Args, class F>
 constexpr text types_of(F) {
   auto* b = new ir::builder();
@@ -31,7 +31,7 @@ constexpr text types_of(F) {
   return out;
 }
 
-/// The number of nodes of one kind in the graph of a function, at build time.
+/// The number of nodes of one kind in the graph of a function.
 template <op Code, class... Args, class F>
 constexpr int count_of(F) {
   auto* b = new ir::builder();

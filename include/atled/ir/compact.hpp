@@ -1,0 +1,69 @@
+// atled/ir/compact.hpp: a graph cut to its size, so that a program can carry it to run time.
+// Reads: ir/graph.hpp. Used by runtime/program.hpp for printing.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/ir/graph.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace atled::ir {
+
+struct free_graph {
+  void operator()(graph* g) const noexcept { std::free(g); }
+};
+
+/// A graph on the heap: its unused capacity is zero pages that are never touched.
+using graph_ptr = std::unique_ptr<graph, free_graph>;
+
+struct graph_sizes {
+  std::size_t nodes, operands, attributes, parameters, outputs;
+};
+
+[[nodiscard]] constexpr graph_sizes sizes_of(const graph& g) {
+  return {static_cast<std::size_t>(g.num_nodes), static_cast<std::size_t>(g.num_operands),
+          static_cast<std::size_t>(g.num_attributes), static_cast<std::size_t>(g.num_parameters),
+          static_cast<std::size_t>(g.num_outputs)};
+}
+
+/// The used part of a graph.
+template <graph_sizes Sizes>
+struct compact_graph {
+  std::array<node, Sizes.nodes> nodes;
+  std::array<int, Sizes.operands> operands;
+  std::array<std::int64_t, Sizes.attributes> attributes;
+  std::array<int, Sizes.parameters> parameters;
+  std::array<int, Sizes.outputs> outputs;
+
+  [[nodiscard]] static constexpr compact_graph of(const graph& g) {
+    compact_graph out{};
+    for (std::size_t i = 0; i < Sizes.nodes; ++i) out.nodes[i] = g.nodes[i];
+    for (std::size_t i = 0; i < Sizes.operands; ++i) out.operands[i] = g.operands[i];
+    for (std::size_t i = 0; i < Sizes.attributes; ++i) out.attributes[i] = g.attributes[i];
+    for (std::size_t i = 0; i < Sizes.parameters; ++i) out.parameters[i] = g.parameters[i];
+    for (std::size_t i = 0; i < Sizes.outputs; ++i) out.outputs[i] = g.outputs[i];
+    return out;
+  }
+
+  /// The whole graph again. Throws: std::bad_alloc.
+  [[nodiscard]] graph_ptr expand() const {
+    graph_ptr g(static_cast<graph*>(std::calloc(1, sizeof(graph))));
+    if (g == nullptr) throw std::bad_alloc();
+    for (std::size_t i = 0; i < Sizes.nodes; ++i) g->nodes[i] = nodes[i];
+    for (std::size_t i = 0; i < Sizes.operands; ++i) g->operands[i] = operands[i];
+    for (std::size_t i = 0; i < Sizes.attributes; ++i) g->attributes[i] = attributes[i];
+    for (std::size_t i = 0; i < Sizes.parameters; ++i) g->parameters[i] = parameters[i];
+    for (std::size_t i = 0; i < Sizes.outputs; ++i) g->outputs[i] = outputs[i];
+    g->num_nodes = static_cast<int>(Sizes.nodes);
+    g->num_operands = static_cast<int>(Sizes.operands);
+    g->num_attributes = static_cast<int>(Sizes.attributes);
+    g->num_parameters = static_cast<int>(Sizes.parameters);
+    g->num_outputs = static_cast<int>(Sizes.outputs);
+    return g;
+  }
+};
+
+}  // namespace atled::ir

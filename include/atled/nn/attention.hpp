@@ -1,0 +1,85 @@
+// atled/nn/attention.hpp: attention, and the causal self-attention of a decoder.
+// Reads: nn/linear.hpp, ops/softmax.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/nn/linear.hpp"
+#include "atled/ops/softmax.hpp"
+
+#include <limits>
+
+namespace atled::nn {
+
+/// softmax(query key^T / sqrt(D)) value, each head for itself.
+///
+///   query  f32[B, T, H, D]     key, value  f32[B, S, H, D]     out  f32[B, T, H, D]
+///
+/// If it is causal, the query at t sees the keys up to t only.
+/// Cost: 4*B*H*T*S*D flops.
+/// Ill-formed: an operand has not four axes; the axes B, H, D or S differ.
+/// Source: Vaswani et al., Attention Is All You Need, 2017, equation 1.
+[[nodiscard]] constexpr expr dot_product_attention(const expr& query, const expr& key,
+                                                   const expr& value, bool is_causal = false,
+                                                   call_site at = call_site::here()) {
+  at = at.in("dot_product_attention");
+  const ir::operand q(query, at);
+  if (q.is_poison()) return q;
+  if (q.type().rank() != 4) {
+    text why;
+    return ir::fail(q.builder(), why << "query " << q.type() << ": it must be [B,T,H,D]");
+  }
+  const double scale = 1 / square_root(static_cast<double>(query.dim(3)));
+  const expr products = dot_general(query, key, 3, 3, {0, 2}, {0, 2}, at);
+  expr scores = ir::operand(products, at) * scale;  // [B, H, T, S]
+  if (is_causal) {
+    const ir::operand row(iota_like(scores, 2, dtype::i32, at), at);
+    const ir::operand column(iota_like(scores, 3, dtype::i32, at), at);
+    const expr is_seen = column <= row;
+    scores = where(is_seen, scores, -std::numeric_limits<double>::infinity(), at);
+  }
+  const expr weights = softmax(scores, -1, at);
+  const expr heads = dot_general(weights, value, 3, 1, {0, 1}, {0, 2}, at);  // [B, H, T, D]
+  return transpose(heads, {0, 2, 1, 3}, at);
+}
+
+/// Self-attention with H heads in which no place sees a later one.
+///
+///   x  T[B, T, C]     out  T[B, T, C]
+///
+/// Cost: 8*C*C flops for each place and 4*T*C for its scores.
+/// Ill-formed: x is not [B, T, C].
+template <class K, element T, std::int64_t C, std::int64_t H>
+struct causal_attention {
+  static_assert(H > 0 && C % H == 0, "atled::nn: the width must be a multiple of the heads");
+
+  linear<K, T, C, 3 * C> qkv;
+  linear<K, T, C, C> projection;
+  ATLED_TREE(causal_attention, qkv, projection)
+
+  [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {
+    at = at.in("causal_attention");
+    if (x.is_poison()) return x;
+    if (x.rank() != 3) {
+      text why;
+      x.builder().site = at;
+      return ir::fail(x.builder(), why << x.type() << ": it must be [B,T," << C << "]");
+    }
+    const auto [q, k, v] = split<3>(qkv(x, at), -1, at);
+    const auto heads = [&](const expr& y) {
+      return reshape(y, {x.dim(0), x.dim(1), H, C / H}, at);
+    };
+    const expr mixed = dot_product_attention(heads(q), heads(k), heads(v), true, at);
+    return projection(reshape(mixed, x.dims(), at), at);
+  }
+
+  /// Normal weights. `residual` is the deviation of the layer that adds to the residual stream.
+  template <key_like Key>
+  [[nodiscard]] static constexpr causal_attention init(const Key& key, double residual = 0.02,
+                                                       double deviation = 0.02) {
+    const auto [first, second] = random::split<2>(key);
+    return {linear<K, T, C, 3 * C>::init(first, deviation),
+            linear<K, T, C, C>::init(second, residual)};
+  }
+};
+
+}  // namespace atled::nn

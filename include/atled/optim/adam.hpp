@@ -1,0 +1,148 @@
+// atled/optim/adam.hpp: AdamW: steps of a size that does not depend on the gradient's.
+// Reads: optim/mask.hpp, core/tree.hpp. Next: optim/schedules.hpp, optim/clip.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/core/tree.hpp"
+#include "atled/ops/elementwise.hpp"
+#include "atled/optim/mask.hpp"
+#include "atled/trace/trace.hpp"
+
+#include <cmath>
+#include <tuple>
+#include <type_traits>
+
+namespace atled::optim {
+
+namespace detail {
+
+/// The natural logarithm at build time, for a rate in (0, 1).
+constexpr double log_of(double x) {
+  int halvings = 0;
+  for (; x < 0.75; x *= 2) ++halvings;
+  const double z = (x - 1) / (x + 1);  // log(x) = 2 atanh(z), |z| <= 1/7
+  double sum = 0;
+  double power = z;
+  for (int n = 1; n < 40; n += 2, power *= z * z) sum += power / n;
+  return 2 * sum - halvings * 0.69314718055994530942;
+}
+
+/// The first expression of a tree.
+template <class Tree>
+constexpr expr first_leaf(const Tree& tree) {
+  expr out;
+  for_each_leaf(
+      [&](const auto& leaf) {
+        if (!out.is_traced()) out = leaf;
+      },
+      tree);
+  return out;
+}
+
+/// The widest element type of a tree, at least f32: that of its scalars.
+template <class Tree>
+constexpr dtype scalar_type(const Tree& tree) {
+  dtype out = dtype::f32;
+  for_each_leaf([&](const expr& leaf) { out = promote(out, leaf.element()); }, tree);
+  return out;
+}
+
+}  // namespace detail
+
+/// What AdamW keeps between steps, a tuple: the mean m of the gradients, the mean v of their
+/// squares, both like the parameters, and the number of steps, i32[].
+///
+/// `Step` is a tensor<i32>, or an expression inside a trace.
+template <class Params, class Step>
+using adam_state = std::tuple<Params, Params, Step>;
+
+/// AdamW: Adam with weight decay that is not scaled by the gradients.
+///
+///   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
+///   p = p - rate (m' / (sqrt(v') + eps) + decay p),   m' = m / (1 - beta1^t), v' likewise
+///
+/// A pure function on trees: it is traced with the step it belongs to, and each leaf is one pass
+/// over memory. Numbers as of PyTorch and Optax.
+/// Units: rate per optimizer step.
+/// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+struct adamw {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double decay = 0.01;
+
+  /// Zeros like the parameters, and no step made: of tensors, or inside a trace of expressions.
+  template <class Params>
+  [[nodiscard]] static constexpr auto init(const Params& params) {
+    const auto zeros = tree_map(
+        []<class Leaf>(const Leaf& leaf) {
+          if constexpr (std::is_same_v<Leaf, expr>) {
+            return expr(ir::operand(leaf, {}).like(0));
+          } else {
+            return Leaf();
+          }
+        },
+        params);
+    if constexpr (holds_expressions<Params>()) {
+      ir::builder& b = detail::first_leaf(params).builder();
+      return adam_state<Params, expr>{zeros, zeros, expr(b, b.constant(0, dtype::i32))};
+    } else {
+      return adam_state<Params, tensor<i32>>{zeros, zeros, tensor<i32>(0)};
+    }
+  }
+
+  /// One step: the new parameters and the new state.
+  ///
+  /// `is_decayed(leaf)` says which leaves decay; without it, those with two axes or more.
+  /// Ill-formed: the gradients have another shape than the parameters.
+  template <class Params, class Mask = rank_at_least<2>>
+  [[nodiscard]] constexpr std::pair<Params, adam_state<Params, expr>> update(
+      const Params& params, const Params& gradients, const adam_state<Params, expr>& state,
+      const located& rate, const Mask& is_decayed = {}) const {
+    const call_site at = rate.at().in("adamw");
+    const auto& [old_m, old_v, old_step] = state;
+    const ir::operand made(old_step, at);
+    ir::builder& b = made.builder();
+    const ir::operand step = made + ir::operand(b, b.constant(1, dtype::i32));
+
+    // One minus beta^t as -expm1(t log(beta)): exact also for the first steps.
+    const dtype element = detail::scalar_type(params);
+    const ir::operand t = step.as(element);
+    const auto correction = [&](double beta) {
+      return -(t * detail::log_of(beta)).apply(op::expm1);
+    };
+    const ir::operand alpha = ir::as_operand(b, rate, element).as(element);
+    const ir::operand step_size = alpha / correction(beta1);
+    const ir::operand root_scale = correction(beta2).apply(op::rsqrt);
+    const ir::operand kept = 1.0 - alpha * decay;
+
+    std::pair<Params, adam_state<Params, expr>> out(params, {old_m, old_v, expr(step)});
+    auto& [new_params, new_state] = out;
+    for_each_leaf(
+        [&](expr& p_leaf, expr& m_leaf, expr& v_leaf, const expr& g_leaf) {
+          const ir::operand p(p_leaf, at);
+          const ir::operand g(g_leaf, at);
+          if (p.is_poison() || g.is_poison()) return;
+          const dtype type = p.type().element;
+          const auto scalar = [&](const ir::operand& x) { return x.as(type); };
+          const ir::operand m = ir::operand(m_leaf, at) * beta1 + g * (1 - beta1);
+          const ir::operand v = ir::operand(v_leaf, at) * beta2 + g * g * (1 - beta2);
+          const ir::operand size = v.apply(op::sqrt) * scalar(root_scale) + eps;
+          const ir::operand rest = decay != 0 && is_decayed(p_leaf) ? p * scalar(kept) : p;
+          p_leaf = rest - scalar(step_size) * m / size;
+          m_leaf = m;
+          v_leaf = v;
+        },
+        new_params, std::get<0>(new_state), std::get<1>(new_state), gradients);
+    return out;
+  }
+  /// One step at `learning_rate`.
+  template <class Params>
+  [[nodiscard]] constexpr auto update(const Params& params, const Params& gradients,
+                                      const adam_state<Params, expr>& state) const {
+    return update(params, gradients, state, learning_rate);
+  }
+};
+
+}  // namespace atled::optim

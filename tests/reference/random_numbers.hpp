@@ -1,0 +1,110 @@
+// reference/random_numbers.hpp: numbers drawn by jax.random 0.12.0, written by make_random.py.
+// Reads: atled/core/dtype.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/core/dtype.hpp"
+
+// clang-format off
+namespace atled::reference {
+
+/// key(0)
+inline constexpr u32 key_0[] = {0, 0};
+
+/// key(42)
+inline constexpr u32 key_42[] = {0, 42};
+
+/// key(int32(-7))
+inline constexpr u32 key_negative[] = {0, 4294967289U};
+
+/// key(int64(2**40 + 5))
+inline constexpr u32 key_long[] = {256, 5};
+
+/// split(key(0), 3)
+inline constexpr u32 split_3[] = {1797259609, 2579123966U, 928981903, 3453687069U, 4146024105U, 2718843009U};
+
+/// split(split(key(0))[0])[1]
+inline constexpr u32 split_of_split[] = {1353695780, 2116000888};
+
+/// fold_in(key(0), 1)
+inline constexpr u32 fold_in_1[] = {928981903, 3453687069U};
+
+/// fold_in(key(42), 123456789)
+inline constexpr u32 fold_in_large[] = {801338215, 1032655946};
+
+/// bits(key(0), (4,))
+inline constexpr u32 bits_u32[] = {4070199207U, 4202968722U, 1427181096, 2012915765};
+
+/// bits(key(42), (6,), uint8)
+inline constexpr u32 bits_u8[] = {162, 217, 249, 215, 21, 216};
+
+/// uniform(key(0), (4,))
+inline constexpr f32 uniform_f32[] = {0x1.e5349c0000000p-1F, 0x1.f5086c0000000p-1F, 0x1.5444380000000p-2F, 0x1.dfeaa00000000p-2F};
+
+/// uniform(key(0), (4,), float64)
+inline constexpr f64 uniform_f64[] = {0x1.ac80056666e90p-2, 0x1.baf91c7e6ed88p-3, 0x1.ee3e9d53441c8p-1, 0x1.2624ef17c9d1ap-1};
+
+/// uniform(key(0), (8,), bfloat16)
+inline constexpr f32 uniform_bf16[] = {0x1.4c00000000000p-1F, 0x1.2400000000000p-1F, 0x1.4000000000000p-3F, 0x1.a000000000000p-3F, 0x1.6c00000000000p-1F, 0x1.0800000000000p-2F, 0x1.f000000000000p-2F, 0x1.fc00000000000p-1F};
+
+/// uniform(key(42), (2, 3), minval=-2, maxval=5.5)
+inline constexpr f32 uniform_between[] = {0x1.aa52880000000p+0F, 0x1.8c9af40000000p+1F, 0x1.4f9ee20000000p+1F, 0x1.1a93500000000p+1F, 0x1.613cd80000000p+0F, 0x1.326e640000000p+1F};
+
+/// normal(key(42), (3,))
+inline constexpr f32 normal_f32[] = {-0x1.cfbe2a0000000p-6F, 0x1.de57d00000000p-2F, 0x1.2eccc20000000p-2F};
+
+/// normal(key(42), ())
+inline constexpr f32 normal_scalar[] = {-0x1.cfbe2a0000000p-6F};
+
+/// normal(key(0), (4, 4))
+inline constexpr f32 normal_16[] = {0x1.9f657a0000000p+0F, 0x1.033be00000000p+1F, -0x1.bc002e0000000p-2F, -0x1.4204440000000p-4F, 0x1.68a2580000000p-3F, -0x1.f1b5ae0000000p-1F, -0x1.fb2f980000000p-2F, 0x1.fa3e620000000p-2F, 0x1.5425980000000p-1F, -0x1.e67bd40000000p-1F, 0x1.16fada0000000p+1F, -0x1.f484c00000000p+0F, 0x1.6f2d2a0000000p-2F, 0x1.432a180000000p-3F, 0x1.46ef060000000p+0F, 0x1.82add20000000p+0F};
+
+/// normal(key(42), (8,), float64)
+inline constexpr f64 normal_f64[] = {-0x1.7a4a26c962159p-3, -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b50460p-3, 0x1.397ad84a04356p-1, 0x1.f5603e3665211p-2, 0x1.79dc43b3389fbp-2, 0x1.7bc68fa0d483dp-2, 0x1.e1f34ac8bb7b6p-3};
+
+/// normal(key(0), (8,), bfloat16)
+inline constexpr f32 normal_bf16[] = {0x1.8c00000000000p-2F, 0x1.7600000000000p-3F, -0x1.0000000000000p+0F, -0x1.a600000000000p-1F, 0x1.2000000000000p-1F, -0x1.4a00000000000p-1F, -0x1.1a00000000000p-5F, 0x1.4200000000000p+1F};
+
+/// truncated_normal(key(0), -2, 1.5, (8,))
+inline constexpr f32 truncated[] = {0x1.3403940000000p+0F, 0x1.5d249a0000000p+0F, -0x1.cfd9560000000p-2F, -0x1.0438c60000000p-3F, 0x1.abe6ec0000000p-4F, -0x1.e1a2780000000p-1F, -0x1.04eaca0000000p-1F, 0x1.8be7200000000p-2F};
+
+/// gumbel(key(0), (8,))
+inline constexpr f32 gumbel_f32[] = {0x1.7631120000000p+1F, 0x1.ea93380000000p+1F, -0x1.8cdfee0000000p-4F, 0x1.1be9480000000p-2F, 0x1.26c1700000000p-1F, -0x1.2c98780000000p-1F, -0x1.4283fc0000000p-3F, 0x1.fa8c9e0000000p-1F};
+
+/// randint(key(0), (8,), -5, 100)
+inline constexpr i32 randint_i32[] = {59, 25, 57, 53, 36, 7, 52, 93};
+
+/// randint(key(42), (8,), -2**31, 2**31 - 1)
+inline constexpr i32 randint_wide[] = {977810628, 1236381714, -1367112521, -1019495231, -1671904627, -1277190805, -783021695, -1694062297};
+
+/// randint(key(0), (8,), 0, 200, uint8)
+inline constexpr i32 randint_u8[] = {189, 0, 112, 173, 171, 147, 32, 23};
+
+/// bernoulli(key(0), 0.3, (10,))
+inline constexpr boolean bernoulli_10[] = {false, false, false, false, false, true, false, false, false, true};
+
+/// logits f32[3,4] of the next two
+inline constexpr f32 logits[] = {0x1.99999a0000000p-4F, 0x1.6666660000000p-1F, -0x1.0000000000000p+0F, 0x1.0000000000000p+1F, 0x1.8000000000000p+1F, 0x1.0000000000000p+0F, 0x1.0000000000000p-1F, 0x1.0000000000000p-2F, 0x0.0p+0F, 0x0.0p+0F, 0x0.0p+0F, 0x0.0p+0F};
+
+/// categorical(key(42), logits)
+inline constexpr i32 categorical_last[] = {3, 0, 3};
+
+/// categorical(key(42), logits, 0)
+inline constexpr i32 categorical_first[] = {1, 0, 2, 0};
+
+/// vmap(uniform)(split(key(0), 3)), each (2,)
+inline constexpr f32 vmapped[] = {0x1.af43cc0000000p-1F, 0x1.7582f00000000p-3F, 0x1.de02000000000p-8F, 0x1.5648000000000p-6F, 0x1.ce0ddc0000000p-1F, 0x1.d3180c0000000p-1F};
+
+/// where erf_inv was taken
+inline constexpr f32 erf_inv_at_f32[] = {-0x1.fffffc0000000p-1F, -0x1.ff7cee0000000p-1F, -0x1.cccccc0000000p-1F, -0x1.0000000000000p-1F, -0x1.0624de0000000p-10F, 0x0.0p+0F, 0x1.0c6f7a0000000p-20F, 0x1.0000000000000p-2F, 0x1.8000000000000p-1F, 0x1.fae1480000000p-1F, 0x1.fffeb00000000p-1F};
+
+/// erf_inv there
+inline constexpr f32 erf_inv_f32[] = {-0x1.df38d00000000p+1F, -0x1.29d3320000000p+1F, -0x1.29c0120000000p+0F, -0x1.e861fc0000000p-2F, -0x1.d0a3640000000p-11F, 0x0.0p+0F, 0x1.dbca160000000p-21F, 0x1.cd706a0000000p-3F, 0x1.a078900000000p-1F, 0x1.d246660000000p+0F, 0x1.8fc52e0000000p+1F};
+
+/// where erf_inv was taken
+inline constexpr f64 erf_inv_at_f64[] = {-0x1.ffffffffffffep-1, -0x1.fffffff768fa1p-1, -0x1.ccccccccccccdp-1, -0x1.19799812dea11p-40, 0x0.0p+0, 0x1.3333333333333p-2, 0x1.999999999999ap-1, 0x1.fffeb074a771dp-1, 0x1.fffffffffffffp-1};
+
+/// erf_inv there
+inline constexpr f64 erf_inv_f64[] = {-0x1.73856d153f081p+2, -0x1.147af7e10db16p+2, -0x1.29c0146770650p+0, -0x1.f2e6c291f30e8p-41, 0x0.0p+0, 0x1.1700774485ed3p-2, 0x1.cff8a2529bab5p-1, 0x1.8fcc01949844ap+1, 0x1.7744f8f74e949p+2};
+
+}  // namespace atled::reference
