@@ -1,10 +1,11 @@
 // gpt/model.hpp: GPT-2 and its training step: the whole model.
-// Reads: atled/atled.hpp. Next: gpt/presets/, one size of it each.
+// Reads: gpt/config.hpp. Next: gpt/presets/, one size of it each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/atled.hpp"
 
+#include "gpt/config.hpp"
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +14,6 @@
 
 namespace gpt {
 using namespace atled;
-
-/// Sizes. Units: `context` in tokens, `batch` in rows of that length.
-struct config {
-  std::int64_t layers, heads, width, context, batch, vocabulary;
-};
 
 /// One layer: the places of a row look at each other, then each works alone.
 template <class K, config C>

@@ -3,29 +3,22 @@
 #
 #   examples/gpt/run.sh [text file] [option of gpt train]...
 #
-# Without a text file it trains on this repository's own sources.
+# Without a text file it trains on the library's own sources.
 set -euo pipefail
 
-data=
-if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
-  data=$(realpath -- "$1")
+data=()
+if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
+  data=(--data "$(realpath -- "$1")")
   shift
 fi
 cd "$(dirname "$0")/../.."
 
 cmake/install_dependencies.sh example
-cmake --preset release >/dev/null
+cmake --preset release -D ATLED_GPT_PRESETS="nano;nano_128" >/dev/null
 cmake --build --preset release --target example.gpt
 
 gpt=build/release/examples/gpt/gpt
 out=build/release/gpt-nano
-mkdir -p "$out"
-
-if [ -z "$data" ]; then
-  data=$out/sources.txt
-  find include examples tests -name '*.hpp' -o -name '*.cpp' | LC_ALL=C sort | xargs cat >"$data"
-fi
-
-"$gpt" train --preset nano --data "$data" --out "$out" "$@"
+"$gpt" train --preset nano --out "$out" --overwrite "${data[@]}" "$@"
 echo
 "$gpt" sample --out "$out" --tokens 500

@@ -178,21 +178,16 @@ template <class T>
   return (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
 }
 
-// Whether steps of k this far apart meet in few sets of a cache, or need many pages.
-template <class T>
-[[nodiscard]] constexpr bool is_scattered(std::int64_t k_stride) noexcept {
-  const std::int64_t bytes = stride_bytes<T>(k_stride);
-  return bytes > 4096 || (bytes % 2048 == 0 && bytes > 0);
-}
-
-// The block of lhs that `columns` columns need: read where it is if they are few or it lies well.
+// The block of lhs that `columns` columns need: read where it is if they are few or it lies well:
+// if the rows of a tile do not meet in one set of the L1 cache, or the steps of k are near each
+// other.
 template <class Acc, class L>
 [[nodiscard]] lhs_block<Acc> left_block(const L* lhs, const gemm_operand& o, std::int64_t rows,
                                         std::int64_t k, std::int64_t columns, Acc* packed) {
   if constexpr (std::is_same_v<Acc, L>) {
     const bool lies_well = o.column_stride == 1
-                               ? stride_bytes<Acc>(o.row_stride) < 4096  // the rows of one tile
-                               : o.row_stride == 1 && !is_scattered<Acc>(o.column_stride);
+                               ? stride_bytes<Acc>(o.row_stride) < 4096
+                               : o.row_stride == 1 && stride_bytes<Acc>(o.column_stride) <= 512;
     if (lies_well || columns <= 2 * tile_columns<Acc>) {
       return {lhs, o.row_stride, o.column_stride, tile_rows * o.row_stride};
     }
@@ -211,8 +206,9 @@ template <class Acc, class R>
                                          int columns, std::int64_t rows, Acc* packed) {
   if constexpr (std::is_same_v<Acc, R>) {
     const bool whole = o.column_stride == 1 && columns % loops::native_lanes<Acc> == 0;
-    const bool few = rows <= 4 * tile_rows;
-    if (whole && (few || (rows <= 12 * tile_rows && !is_scattered<Acc>(o.row_stride)))) {
+    const std::int64_t bytes = stride_bytes<Acc>(o.row_stride);
+    const bool lies_well = bytes < 4096 && bytes % 2048 != 0;  // in many sets, a page for some
+    if (whole && (rows <= 4 * tile_rows || (rows <= 12 * tile_rows && lies_well))) {
       return {rhs, o.row_stride};
     }
   }
@@ -254,7 +250,15 @@ template <class Acc, class L, class R, class Epilogue>
                                                shape.rhs, k, columns, item.rows, packed_rhs);
       tile_operands<Acc> t{left.data, left.row_stride, left.k_stride, right.data, right.k_stride,
                            nullptr,   width,           nullptr,       width};
+      const std::int64_t next = item.column + item.columns - column - width;
+      const bool prefetches = right.data == packed_rhs && next > 0;
       for (std::int64_t tile = 0; tile < item.rows; tile += tile_rows) {
+        if (prefetches) {
+          prefetch_rhs(k, static_cast<int>(std::min(width, next)),
+                       rhs + offset(shape.rhs, item.batch, k_begin, column + width),
+                       shape.rhs.row_stride, shape.rhs.column_stride, tile / tile_rows,
+                       ceil_div(item.rows, tile_rows));
+        }
         const std::int64_t row = item.row + tile;
         const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows, item.rows - tile));
         bool stored = !last;

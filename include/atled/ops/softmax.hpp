@@ -9,29 +9,23 @@ namespace atled {
 
 namespace detail {
 
-/// The parts that all three are made of; bf16 is computed in f32.
-struct exponentials {
-  ir::operand shifted;   ///< x less the largest element of its row, f32[..., C]
-  ir::operand shift;     ///< what was subtracted, one a row; 0 where that would not be finite
-  ir::operand is_empty;  ///< rows that are all -inf: their exponentials sum to 0
-  ir::operand sum;       ///< of exp(shifted), one a row; 1 for an empty row
-  ir::operand exp;
-  shape dims;
+/// The logarithm of the sum of exponentials of each row, and the level that a row is measured from:
+/// the same, but 0 in a row that is all -inf; bf16 is computed in f32.
+struct row_levels {
+  ir::operand in;
+  ir::operand sum;
+  ir::operand is_empty;
+  ir::operand level;
 
-  constexpr exponentials(const ir::operand& x, std::int64_t mask)
-      : shifted(x), shift(x), is_empty(x), sum(x), exp(x), dims(x.type().dims) {
-    const ir::operand in = x.as(sum_type(ir::floating_type(x.type().element)));
-    const ir::operand most = reduced(op::reduce_max, in, mask, false).apply(op::stop_gradient);
-    if (most.is_poison()) {
-      shifted = shift = is_empty = sum = exp = most;
-      return;
-    }
-    shift = ir::select(most.apply(op::is_finite), most, most.like(0));
-    shifted = in - ir::spread(shift, dims, mask);
-    exp = shifted.apply(op::exp);
-    const ir::operand total = reduced(op::reduce_sum, exp, mask, false);
-    is_empty = total == 0.0;
-    sum = ir::select(is_empty, total.like(1), total);
+  constexpr row_levels(const ir::operand& x, std::int64_t mask)
+      : in(x.as(sum_type(ir::floating_type(x.type().element)))),
+        sum(reduced(op::reduce_logsumexp, in, mask, false)),
+        is_empty(sum),
+        level(sum) {
+    if (sum.is_poison()) return;
+    is_empty = sum == -__builtin_inf();
+    // As the tangent rule of the op writes it: forward and backward share the softmax.
+    level = ir::select(is_empty, sum.like(0), sum);
   }
 };
 
@@ -48,9 +42,9 @@ struct exponentials {
                                      call_site at = call_site::here()) {
   const auto r = detail::begin_reduction(x, along, {}, at.in("softmax"));
   if (!r.ok()) return r.failed();
-  const detail::exponentials e(r.x, r.mask);
-  if (e.exp.is_poison()) return e.exp;
-  const ir::operand out = e.exp / ir::spread(e.sum, e.dims, r.mask);
+  const detail::row_levels row(r.x, r.mask);
+  if (row.sum.is_poison()) return row.sum;
+  const ir::operand out = (row.in - ir::spread(row.level, r.x.type().dims, r.mask)).apply(op::exp);
   return out.as(ir::floating_type(r.x.type().element));
 }
 
@@ -63,10 +57,11 @@ struct exponentials {
                                          call_site at = call_site::here()) {
   const auto r = detail::begin_reduction(x, along, {}, at.in("log_softmax"));
   if (!r.ok()) return r.failed();
-  const detail::exponentials e(r.x, r.mask);
-  if (e.exp.is_poison()) return e.exp;
-  const ir::operand out = e.shifted - ir::spread(e.sum.apply(op::log), e.dims, r.mask);
-  const ir::operand empty = ir::spread(e.is_empty, e.dims, r.mask);
+  const detail::row_levels row(r.x, r.mask);
+  if (row.sum.is_poison()) return row.sum;
+  const shape dims = r.x.type().dims;
+  const ir::operand out = row.in - ir::spread(row.level, dims, r.mask);
+  const ir::operand empty = ir::spread(row.is_empty, dims, r.mask);
   return ir::select(empty, out.like(-__builtin_inf()), out)
       .as(ir::floating_type(r.x.type().element));
 }
@@ -82,11 +77,10 @@ struct exponentials {
                                        call_site at = call_site::here()) {
   const auto r = detail::begin_reduction(x, along, keep, at.in("logsumexp"));
   if (!r.ok()) return r.failed();
-  const detail::exponentials e(r.x, r.mask);
-  if (e.exp.is_poison()) return e.exp;
-  const ir::operand full = e.sum.apply(op::log) + e.shift;
-  ir::operand out = ir::select(e.is_empty, full.like(-__builtin_inf()), full);
-  if (r.keep) out = ir::spread(out, ir::with_ones(e.dims, r.mask), r.mask);
+  const detail::row_levels row(r.x, r.mask);
+  if (row.sum.is_poison()) return row.sum;
+  ir::operand out = row.sum;
+  if (r.keep) out = ir::spread(out, ir::with_ones(r.x.type().dims, r.mask), r.mask);
   return out.as(ir::floating_type(r.x.type().element));
 }
 

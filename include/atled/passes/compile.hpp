@@ -24,18 +24,34 @@ namespace atled::passes {
   return out.g;
 }
 
-/// Groups, storage, steps, order and memory for an expanded graph.
-///
-/// Post: `unsupported` is empty, or the sentence of what no kernel can do.
-[[nodiscard]] constexpr plan make_plan(const ir::graph& g, const donation& donated) {
-  layout views{};
-  make_layout(g, views);
-  grouping groups{};
-  make_groups(g, views, groups);
-  storage kept{};
-  choose_storage(g, views, groups, kept);
+/// Views and groups; the grouper turns some operands into copies, which changes their views.
+struct grouped {
+  layout views;
+  grouping groups;
+};
+
+[[nodiscard]] constexpr grouped group_nodes(const ir::graph& g) {
+  grouped out{};
+  make_layout(g, out.views);
+  make_groups(g, out.views, out.groups);
+  return out;
+}
+
+[[nodiscard]] constexpr storage stored_values(const ir::graph& g, const grouped& in) {
+  storage out{};
+  choose_storage(g, in.views, in.groups, out);
+  return out;
+}
+
+[[nodiscard]] constexpr plan emitted(const ir::graph& g, const grouped& in, const storage& kept) {
   plan out{};
-  emit(g, views, groups, kept, out);
+  emit(g, in.views, in.groups, kept, out);
+  return out;
+}
+
+[[nodiscard]] constexpr plan placed(const ir::graph& g, const donation& donated,
+                                    const plan& unordered) {
+  plan out = unordered;
   schedule(out);
   place_values(g, donated, out);
   return out;

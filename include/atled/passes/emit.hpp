@@ -42,7 +42,11 @@ class emitter {
     int phase;           // in which its value exists first
     std::uint64_t need;  // element values: the phases that use it
     bool needed;
-    int park;  // the local node in whose memory it is parked; -1: computed again
+    bool is_written;
+    int park;      // the local node in whose memory it is parked; -1: computed again
+    int inner[4];  // the local node that gives each operand, or -1 if it is read from memory
+    int from[4];   // else its slot, or -1 for a constant
+    int to;        // the slot of the result, if it is written
   };
   static constexpr int max_locals = 256;
   local_node locals_[max_locals]{};
@@ -152,7 +156,13 @@ class emitter {
     if (stamp_[node] == stamp_now_) return;
     stamp_[node] = stamp_now_;
     local_of_[node] = num_locals_ + 1;
-    locals_[num_locals_++] = local_node{node, per_row, is_after, 0, 0, false, -1};
+    local_node& n = locals_[num_locals_++];
+    n = local_node{};
+    n.node = node;
+    n.per_row = per_row;
+    n.is_after = is_after;
+    n.is_written = kept_.stored[node] && groups_.of(node) == group_now_;
+    n.park = -1;
   }
 
   // Members and repeated nodes, operands first.
@@ -185,11 +195,17 @@ class emitter {
     return whole && is_contiguous(v, dims) ? l : -1;
   }
 
+  // A product's operands are slots of their own; see emit_dot.
+  [[nodiscard]] constexpr int num_operands(const local_node& n) const {
+    return g_[n.node].code == op::dot ? 0 : g_[n.node].num_operands;
+  }
+
   constexpr void find_phases() {
     for (int i = 0; i < num_locals_; ++i) {
       local_node& n = locals_[i];
-      for (int k = 0; k < g_[n.node].num_operands; ++k) {
+      for (int k = 0; k < num_operands(n); ++k) {
         const int from = inner_operand(n.node, g_.operand(n.node, k));
+        n.inner[k] = from;
         if (from >= 0 && locals_[from].phase > n.phase) n.phase = locals_[from].phase;
       }
       if (is_reducing(n.node) && n.per_row) {
@@ -206,10 +222,10 @@ class emitter {
   // A result of this kernel, of the same type, that is written no earlier than `last` is read.
   [[nodiscard]] constexpr int parking_place(int node, int last) const {
     const int own = local(node);
-    if (kept_.stored[node] && groups_.of(node) == group_now_) return own;
+    if (locals_[own].is_written) return own;
     for (int i = 0; i < num_locals_; ++i) {
       const local_node& n = locals_[i];
-      if (n.per_row || n.is_after || n.phase < last || !is_written(i)) continue;
+      if (n.per_row || n.is_after || n.phase < last || !n.is_written) continue;
       if (g_[n.node].type == g_[node].type && !is_taken(i)) return i;
     }
     return -1;
@@ -220,14 +236,11 @@ class emitter {
     }
     return false;
   }
-  [[nodiscard]] constexpr bool is_written(int l) const {
-    return kept_.stored[locals_[l].node] && groups_.of(locals_[l].node) == group_now_;
-  }
   int group_now_ = -1;
 
   constexpr void find_needs() {
     for (int i = 0; i < num_locals_; ++i) {
-      if (!is_written(i)) continue;
+      if (!locals_[i].is_written) continue;
       locals_[i].needed = true;
       if (!locals_[i].per_row && !locals_[i].is_after) {
         locals_[i].need |= std::uint64_t{1} << locals_[i].phase;
@@ -246,8 +259,8 @@ class emitter {
       std::uint64_t phases = n.need;
       if (n.park >= 0) phases = std::uint64_t{1} << n.phase;
       if (reduces) phases = std::uint64_t{1} << (n.per_row ? n.phase - 1 : n.phase);
-      for (int k = 0; k < g_[n.node].num_operands; ++k) {
-        const int from = inner_operand(n.node, g_.operand(n.node, k));
+      for (int k = 0; k < num_operands(n); ++k) {
+        const int from = n.inner[k];
         if (from < 0) continue;
         locals_[from].needed = true;
         if (!locals_[from].per_row) locals_[from].need |= phases;
@@ -257,16 +270,17 @@ class emitter {
 
   constexpr void find_slots() {
     for (int i = 0; i < num_locals_; ++i) {
-      const local_node& n = locals_[i];
-      if (!n.needed || g_[n.node].code == op::dot) continue;
-      for (int k = 0; k < g_[n.node].num_operands; ++k) {
+      local_node& n = locals_[i];
+      if (!n.needed) continue;
+      for (int k = 0; k < num_operands(n); ++k) {
+        if (n.inner[k] >= 0) continue;
         const int operand = g_.operand(n.node, k);
-        if (g_[views_.of[operand].base].code == op::constant) continue;
-        if (inner_operand(n.node, operand) < 0) operand_slot(n.node, operand);
+        const bool is_constant = g_[views_.of[operand].base].code == op::constant;
+        n.from[k] = is_constant ? -1 : operand_slot(n.node, operand);
       }
     }
     for (int i = 0; i < num_locals_; ++i) {
-      if (locals_[i].needed && is_written(i)) output_slot(locals_[i].node);
+      if (locals_[i].is_written) locals_[i].to = output_slot(locals_[i].node);
     }
   }
 
@@ -275,11 +289,11 @@ class emitter {
     begin_kernel(groups_.groups[at].domain);
     gather_locals(at);
     find_phases();
+    bool any = false;
+    for (int i = 0; i < num_locals_; ++i) any = any || locals_[i].is_written;
+    if (!any) return;
     find_needs();
     find_slots();
-    bool any = false;
-    for (int i = 0; i < num_locals_; ++i) any = any || is_written(i);
-    if (!any) return;
 
     slot merged[64]{};
     const shape merged_domain = merge_axes(merged);
@@ -378,7 +392,7 @@ class emitter {
     const local_node& n = locals_[l];
     // A reduction was emitted in the phase before; its value is already named.
     if (!is_reducing(n.node)) row_value_[l] = emit_compute(merged, l, stage);
-    if (is_written(l)) emit_store(merged, output_slot(n.node), row_value_[l], l, stage);
+    if (n.is_written) emit_store(merged, n.to, row_value_[l], l, stage);
   }
 
   constexpr void emit_element_node(const slot* merged, int l, int phase) {
@@ -396,7 +410,7 @@ class emitter {
       instruction i{};
       i.kind = instruction_kind::load;
       i.element = g_[n.node].type.element;
-      i.slot = output_slot(locals_[n.park].node);
+      i.slot = locals_[n.park].to;
       i.walk = merged[i.slot].walk;
       i.stage = stage;
       element_value_[l] = emit(i);
@@ -405,10 +419,10 @@ class emitter {
     element_value_[l] =
         g_[n.node].code == op::dot ? emit_accumulator(l, stage) : emit_compute(merged, l, stage);
     if (phase != n.phase) return;
-    if (is_written(l)) {
-      emit_store(merged, output_slot(n.node), element_value_[l], l, stage);
+    if (n.is_written) {
+      emit_store(merged, n.to, element_value_[l], l, stage);
     } else if (n.park >= 0) {
-      emit_store(merged, output_slot(locals_[n.park].node), element_value_[l], l, stage);
+      emit_store(merged, locals_[n.park].to, element_value_[l], l, stage);
     }
   }
 
@@ -421,20 +435,20 @@ class emitter {
     return emit(i);
   }
 
-  constexpr int operand_value(const slot* merged, int consumer, int operand, int stage) {
-    const view& v = views_.of[operand];
-    if (g_[v.base].code == op::constant) {
+  constexpr int operand_value(const slot* merged, const local_node& n, int k, int stage) {
+    if (const int from = n.inner[k]; from >= 0) {
+      return locals_[from].per_row ? row_value_[from] : element_value_[from];
+    }
+    const int s = n.from[k];
+    if (s < 0) {
+      const int base = views_.of[g_.operand(n.node, k)].base;
       instruction i{};
       i.kind = instruction_kind::constant;
-      i.element = g_[v.base].type.element;
-      i.bits = g_.attribute(v.base);
+      i.element = g_[base].type.element;
+      i.bits = g_.attribute(base);
       i.stage = stage;
       return emit(i);
     }
-    if (const int from = inner_operand(consumer, operand); from >= 0) {
-      return locals_[from].per_row ? row_value_[from] : element_value_[from];
-    }
-    const int s = operand_slot(consumer, operand);
     if (slot_row_value_[s] != 0) return slot_row_value_[s] - 1;
     if (slot_element_value_[s] == 0) slot_element_value_[s] = emit_load(merged, s, stage) + 1;
     return slot_element_value_[s] - 1;
@@ -450,7 +464,7 @@ class emitter {
     i.stage = stage;
     if (i.code == op::threefry) i.bits = g_.attribute(id);
     for (int k = 0; k < i.num_operands; ++k) {
-      i.operands[k] = operand_value(merged, id, g_.operand(id, k), stage);
+      i.operands[k] = operand_value(merged, locals_[l], k, stage);
     }
     return emit(i);
   }
@@ -474,14 +488,14 @@ class emitter {
     i.element = g_[id].type.element;
     i.num_operands = 1;
     i.stage = stage;
-    i.operands[0] = operand_value(merged, id, g_.operand(id, 0), stage);
+    i.operands[0] = operand_value(merged, locals_[l], 0, stage);
     if (locals_[l].per_row) {
       i.kind = instruction_kind::row_reduce;
       row_value_[l] = emit(i);
       return;
     }
     i.kind = instruction_kind::partial;
-    i.slot = output_slot(id);
+    i.slot = locals_[l].to;
     i.walk = merged[i.slot].walk;
     i.per_row = i.walk == access::splat || g_[id].type.size() == 1;
     emit(i);

@@ -33,6 +33,19 @@ constexpr trace_result trace_function() {
 template <bool... Given>
 struct given_up {};
 
+/// Marks the leaves of one argument that own memory, if the argument is given up.
+template <class Tree>
+constexpr void mark_donors(bool given, bool* is_free, int& at) {
+  if constexpr (is_branch_v<Tree>) {
+    using members = decltype(members_of(std::declval<Tree&>()));
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (mark_donors<std::remove_cvref_t<std::tuple_element_t<I, members>>>(given, is_free, at), ...);
+    }(std::make_index_sequence<std::tuple_size_v<members>>{});
+  } else {
+    is_free[at++] = given && requires(Tree leaf) { leaf.is_empty(); };
+  }
+}
+
 /// Each output may take over the first free parameter of its type among those given up.
 template <bool... Given, class... Args>
 constexpr passes::donation match_donations(given_up<Given...>, std::tuple<Args...>*,
@@ -40,10 +53,7 @@ constexpr passes::donation match_donations(given_up<Given...>, std::tuple<Args..
   passes::donation out{};
   bool is_free[ir::graph::max_outputs]{};
   int at = 0;
-  const auto mark = [&](int leaves, bool given) {
-    for (int i = 0; i < leaves; ++i) is_free[at++] = given;
-  };
-  (mark(num_leaves_v<Args>, Given), ...);
+  (mark_donors<Args>(Given, is_free, at), ...);
   int search_from = 0;
   for (int i = 0; i < g.num_outputs; ++i) {
     out.parameter_of[i] = -1;
@@ -127,7 +137,10 @@ struct planned_function {
   static constexpr ir::graph kernel_graph = passes::expanded(graph);
   static constexpr passes::donation donated =
       match_donations(Given{}, static_cast<std::tuple<Args...>*>(nullptr), kernel_graph);
-  static constexpr passes::plan plan = passes::make_plan(kernel_graph, donated);
+  static constexpr passes::grouped grouped = passes::group_nodes(kernel_graph);
+  static constexpr passes::storage kept = passes::stored_values(kernel_graph, grouped);
+  static constexpr passes::plan unordered = passes::emitted(kernel_graph, grouped, kept);
+  static constexpr passes::plan plan = passes::placed(kernel_graph, donated, unordered);
 
   [[nodiscard]] static constexpr tensor_type output_type(int index) {
     return graph.num_outputs > index ? graph.type(graph.outputs[index])

@@ -216,10 +216,10 @@ TEMPLATE_TEST_CASE("vector_math: sin, cos and tan are exact for small and for hu
 }
 
 TEST_CASE("vector_math: exp ends where f32 and f64 end", "[loops]") {
-  CHECK(std::isfinite(at<f32>(exp_of, 88.72F)));
-  CHECK(at<f32>(exp_of, 88.73F) == std::numeric_limits<f32>::infinity());
-  CHECK(at<f32>(exp_of, -103.9F) > 0);
-  CHECK(at<f32>(exp_of, -104.0F) == 0);
+  CHECK(std::isfinite(at<f32>(exp_of, 88.72)));
+  CHECK(at<f32>(exp_of, 88.73) == std::numeric_limits<f32>::infinity());
+  CHECK(at<f32>(exp_of, -103.9) > 0);
+  CHECK(at<f32>(exp_of, -104.0) == 0);
   CHECK(std::isfinite(at<f64>(exp_of, 709.78)));
   CHECK(at<f64>(exp_of, 709.79) == inf);
   CHECK(at<f64>(exp_of, -745.1) > 0);
@@ -232,10 +232,10 @@ TEST_CASE("vector_math: exp ends where f32 and f64 end", "[loops]") {
 TEST_CASE("vector_math: small arguments keep their digits", "[loops]") {
   CHECK(at<f64>(expm1_of, 1e-10) == 1.00000000005e-10);
   CHECK(at<f64>(log1p_of, 1e-20) == 1e-20);
-  CHECK(at<f32>(log1p_of, 1e-20F) == 1e-20F);
-  CHECK(at<f32>(tanh_of, 1e-20F) == 1e-20F);
+  CHECK(at<f32>(log1p_of, 1e-20) == 1e-20F);
+  CHECK(at<f32>(tanh_of, 1e-20) == 1e-20F);
   CHECK(at<f64>(tanh_of, 5e-324) == 5e-324);
-  CHECK(at<f32>(expm1_of, 1e-45F) == 1e-45F);
+  CHECK(at<f32>(expm1_of, 1e-45) == 1e-45F);
 }
 
 TEMPLATE_TEST_CASE("vector_math: special values are those of IEEE", "[loops]", f32, f64) {

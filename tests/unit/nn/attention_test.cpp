@@ -49,9 +49,9 @@ const heads v = random::normal<f64, B, T, H, D>(random::key(3));
 }  // namespace
 
 TEST_CASE("dot_product_attention: it agrees with its definition", "[nn]") {
-  const auto all = jit([](auto q, auto k, auto v) { return nn::dot_product_attention(q, k, v); });
+  const auto all = jit([](auto x, auto y, auto z) { return nn::dot_product_attention(x, y, z); });
   const auto causal =
-      jit([](auto q, auto k, auto v) { return nn::dot_product_attention(q, k, v, true); });
+      jit([](auto x, auto y, auto z) { return nn::dot_product_attention(x, y, z, true); });
   CHECK(near(all(q, k, v), attend_plainly(q, k, v, false)));
   CHECK(near(causal(q, k, v), attend_plainly(q, k, v, true)));
 }
@@ -60,7 +60,7 @@ TEST_CASE("causal_attention: no place depends on a later one", "[nn]") {
   using layer_type = nn::causal_attention<values, f64, 6, 2>;
   const auto layer = layer_type::init(random::key(0), 0.5, 0.5);
   const auto at_place_1 =
-      jit(grad([](auto layer, auto x) { return sum(index_in_dim(layer(x), 1, 1)); }, argnums<1>));
+      jit(grad([](auto net, auto x) { return sum(index_in_dim(net(x), 1, 1)); }, argnums<1>));
   const auto d = at_place_1(layer, random::normal<f64, 1, 4, 6>(random::key(4)));
   for (std::int64_t c = 0; c < 6; ++c) {
     CHECK(d(0, 0, c) != 0);
@@ -73,10 +73,9 @@ TEST_CASE("causal_attention: no place depends on a later one", "[nn]") {
 TEST_CASE("causal_attention: the first place sees itself alone", "[nn]") {
   using layer_type = nn::causal_attention<values, f64, 6, 2>;
   const auto layer = layer_type::init(random::key(0), 0.5, 0.5);
-  const auto run = jit([](auto layer, auto x) { return layer(x); });
-  const auto only_value = jit([](auto layer, auto x) {
-    return layer.projection(slice_in_dim(layer.qkv(x), 12, 18, 1, -1));
-  });
+  const auto run = jit([](auto net, auto x) { return net(x); });
+  const auto only_value =
+      jit([](auto net, auto x) { return net.projection(slice_in_dim(net.qkv(x), 12, 18, 1, -1)); });
   const auto x = random::normal<f64, 1, 1, 6>(random::key(4));
   CHECK(near(run(layer, x), only_value(layer, x)));
 }

@@ -44,7 +44,7 @@ TEST_CASE("gpt: an untrained model is as wrong as a guess, and learns to count",
 
 TEST_CASE("gpt: a place sees no later one", "[nn]") {
   const auto model = nn::init<gpt::model<values, tiny>>(random::key(1));
-  const auto run = jit([](auto model, auto text) { return model(text); });
+  const auto run = jit([](auto net, auto in) { return net(in); });
   auto text = counting(0);
   const auto before = run(model, text);
   text(0, 5) = (text(0, 5) + 1) % 11;

@@ -53,7 +53,7 @@ TEST_CASE("init: inside a trace it makes the same numbers", "[nn]") {
 TEST_CASE("initializers: a normal leaf has the deviation that was asked for", "[nn]") {
   const auto x = nn::initializers::normal<f32, 64, 64>(random::key(2), 0.02);
   double squares = 0;
-  for (const f32 value : x.span()) squares += double{value} * double{value};
+  for (const f32 value : x.span()) squares += static_cast<double>(value * value);
   CHECK(std::sqrt(squares / 4096) == Approx(0.02).epsilon(0.05));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace atled;
 
-constexpr auto apply = [](auto layer, auto x) { return layer(x); };
+constexpr auto apply = [](auto net, auto x) { return net(x); };
 
 }  // namespace
 

@@ -9,8 +9,8 @@
 
 TEST_CASE("mlp: up, gelu, down", "[nn]") {
   using namespace atled;
-  const nn::mlp<values, f64, 1, 2> layer{{{1, -2}, {0.5, 0}}, {{3, 5}, {0.25}}};
-  const auto run = jit([](auto layer, auto x) { return layer(x); });
+  const nn::mlp<values, f64, 1, 2> layer{{{1, -2}, {0.5, 0}}, {{3, 5}, tensor<f64, 1>(0.25)}};
+  const auto run = jit([](auto net, auto x) { return net(x); });
   const auto gelu = [](double x) {
     return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
   };

@@ -13,7 +13,7 @@ namespace {
 
 using namespace atled;
 
-constexpr auto apply = [](auto layer, auto x) { return layer(x); };
+constexpr auto apply = [](auto net, auto x) { return net(x); };
 
 }  // namespace
 
@@ -29,14 +29,14 @@ TEST_CASE("layer_norm: rows get mean 0 and deviation 1, then weight and bias", "
 TEST_CASE("layer_norm: its gradient has no part along the row's mean", "[nn]") {
   const nn::layer_norm<values, f64, 4> layer{{1, 1, 1, 1}, {0, 0, 0, 0}};
   const auto by_x =
-      jit(grad([](auto layer, auto x, auto seed) { return sum(layer(x) * seed); }, argnums<1>));
+      jit(grad([](auto net, auto x, auto seed) { return sum(net(x) * seed); }, argnums<1>));
   const auto d = by_x(layer, tensor<f64, 1, 4>{1, 2, 3, 5}, tensor<f64, 1, 4>{0.3, -1, 2, 0.7});
   CHECK(d(0, 0) + d(0, 1) + d(0, 2) + d(0, 3) == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("layer_norm: weight and bias gradients are sums over rows", "[nn]") {
   const nn::layer_norm<values, f64, 2> layer{{1, 1}, {0, 0}};
-  const auto gradient = jit(grad([](auto layer, auto x) { return sum(layer(x)); }));
+  const auto gradient = jit(grad([](auto net, auto x) { return sum(net(x)); }));
   const auto d = gradient(layer, tensor<f64, 3, 2>{{0, 2}, {4, 2}, {-1, 1}});
   const double unit = 1 / std::sqrt(1 + 1e-5);
   CHECK(near(d.bias, tensor<f64, 2>{3, 3}, {1e-14, 0}));

@@ -47,10 +47,10 @@ TEST_CASE("iota, eye, tri: counted from 0", "[ops]") {
 }
 
 TEST_CASE("creation: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<tensor<f32, 3>>([](auto x) { return tril(x); }).view() ==
+  CHECK(sentence_of<tensor<f32, 3>>([](auto x) { return tril(x); }) ==
         "tril: f32[3]: it must have two axes or more");
-  CHECK(types_of<tensor<f32, 3>>([](auto x) { return iota(x, {3}, 1); }).view() ==
+  CHECK(sentence_of<tensor<f32, 3>>([](auto x) { return iota(x, {3}, 1); }) ==
         "iota: i32[3] along axis 1: the axis must be from -1 to 0");
-  CHECK(types_of<tensor<f32, 3>>([](auto x) { return full(x, {-3}, 1); }).view() ==
+  CHECK(sentence_of<tensor<f32, 3>>([](auto x) { return full(x, {-3}, 1); }) ==
         "full: [-3]: size -3 must be 0 or more");
 }

@@ -43,9 +43,9 @@ TEST_CASE("cummax, cummin: of floating, whole and truth values", "[ops]") {
 }
 
 TEST_CASE("cumulative: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<matrix>([](auto x) { return cumsum(x, 2); }).view() ==
+  CHECK(sentence_of<matrix>([](auto x) { return cumsum(x, 2); }) ==
         "cumsum: f64[2,3] along axis 2: the axis must be from -2 to 1");
-  CHECK(types_of<matrix>([](auto x) {
+  CHECK(sentence_of<matrix>([](auto x) {
           return cumprod(x, {0, 1});
-        }).view() == "cumprod: f64[2,3] along 2 axes: one axis, or all");
+        }) == "cumprod: f64[2,3] along 2 axes: one axis, or all");
 }

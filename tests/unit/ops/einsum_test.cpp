@@ -91,16 +91,16 @@ TEST_CASE("einsum: the graph has no more nodes than it needs", "[ops]") {
 }
 
 TEST_CASE("einsum: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<m, s>([](auto x, auto y) { return einsum("ij,jk->ik", x, y); }).view() ==
+  CHECK(sentence_of<m, s>([](auto x, auto y) { return einsum("ij,jk->ik", x, y); }) ==
         "einsum: ij,jk->ik: label j is 4 and, in operand 1 f32[3,3], 3: the sizes must be equal");
-  CHECK(types_of<m>([](auto x) { return einsum("ij,jk->ik", x); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return einsum("ij,jk->ik", x); }) ==
         "einsum: ij,jk->ik: 2 terms and 1 operands: there must be one term for each, at most 8");
-  CHECK(types_of<m>([](auto x) { return einsum("ijk->i", x); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return einsum("ijk->i", x); }) ==
         "einsum: ijk->i: operand 0 is f32[3,4]: it must have one axis for each of its 3 labels");
-  CHECK(types_of<m>([](auto x) { return einsum("ij->ik", x); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return einsum("ij->ik", x); }) ==
         "einsum: ij->ik: label k of the result must be in it once, and in an operand");
-  CHECK(types_of<m>([](auto x) { return einsum("ij->ii", x); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return einsum("ij->ii", x); }) ==
         "einsum: ij->ii: label i of the result must be in it once, and in an operand");
-  CHECK(types_of<m>([](auto x) { return einsum("i1->i", x); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return einsum("i1->i", x); }) ==
         "einsum: i1->i: a label must be a letter, and 1 is none");
 }

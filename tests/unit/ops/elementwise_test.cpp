@@ -153,9 +153,7 @@ TEST_CASE("elementwise: the graph has no more nodes than it needs", "[ops]") {
 }
 
 TEST_CASE("elementwise: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<tensor<f32, 3>, tensor<f32, 2>>([](auto x, auto y) {
-          return maximum(x, y);
-        }).view() ==
+  CHECK(sentence_of<tensor<f32, 3>, tensor<f32, 2>>([](auto x, auto y) { return maximum(x, y); }) ==
         "maximum: f32[3] and f32[2]: axis 0 (3) against 2: sizes "
         "must be equal or 1");
 }

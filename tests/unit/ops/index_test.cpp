@@ -121,17 +121,17 @@ TEST_CASE("index: the graph has no more nodes than it needs", "[ops]") {
 }
 
 TEST_CASE("index: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<table, tensor<f32, 2>>([](auto x, auto i) { return take(x, i, 0); }).view() ==
+  CHECK(sentence_of<table, tensor<f32, 2>>([](auto x, auto i) { return take(x, i, 0); }) ==
         "take: indices f32[2]: they must be integers");
-  CHECK(types_of<table, ids2>([](auto x, auto i) { return take(x, i, 2); }).view() ==
+  CHECK(sentence_of<table, ids2>([](auto x, auto i) { return take(x, i, 2); }) ==
         "take: f32[10,4] along axis 2: the axis must be from -2 to 1");
-  CHECK(types_of<table, ids2>([](auto x, auto i) { return take_along_axis(x, i); }).view() ==
+  CHECK(sentence_of<table, ids2>([](auto x, auto i) { return take_along_axis(x, i); }) ==
         "take_along_axis: f32[10,4] at indices i32[2]: the ranks must be equal");
-  CHECK(types_of<table, ids2>([](auto x, auto i) { return scatter_add(x, i, x); }).view() ==
+  CHECK(sentence_of<table, ids2>([](auto x, auto i) { return scatter_add(x, i, x); }) ==
         "scatter_add: f32[10,4] with updates f32[10,4] at indices i32[2]: updates must be "
         "f32[2,4]");
-  CHECK(types_of<table, ids2>([](auto x, auto i) { return segment_sum(x, i, 3); }).view() ==
+  CHECK(sentence_of<table, ids2>([](auto x, auto i) { return segment_sum(x, i, 3); }) ==
         "segment_sum: data f32[10,4] and ids i32[2]: there must be one id for each row");
-  CHECK(types_of<table>([](auto x) { return one_hot(x, 3); }).view() ==
+  CHECK(sentence_of<table>([](auto x) { return one_hot(x, 3); }) ==
         "one_hot: indices f32[10,4]: they must be integers");
 }

@@ -70,6 +70,6 @@ TEST_CASE("logical_and: anything but 0 is true", "[ops]") {
 }
 
 TEST_CASE("integer: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<tensor<f32, 4>>([](auto x) { return bitwise_and(x, 1); }).view() ==
+  CHECK(sentence_of<tensor<f32, 4>>([](auto x) { return bitwise_and(x, 1); }) ==
         "bitwise_and: f32[4]: it takes booleans or integers");
 }

@@ -83,24 +83,24 @@ TEST_CASE("linalg: the graph has no more nodes than it needs", "[ops]") {
 }
 
 TEST_CASE("linalg: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<t<8, 16>, t<32, 4>>([](auto x, auto y) { return matmul(x, y); }).view() ==
+  CHECK(sentence_of<t<8, 16>, t<32, 4>>([](auto x, auto y) { return matmul(x, y); }) ==
         "matmul: lhs f32[8,16] and rhs f32[32,4]: lhs axis 1 (16) must equal rhs axis 0 (32)");
-  CHECK(types_of<t<16>, t<2, 32, 4>>([](auto x, auto y) { return matmul(x, y); }).view() ==
+  CHECK(sentence_of<t<16>, t<2, 32, 4>>([](auto x, auto y) { return matmul(x, y); }) ==
         "matmul: lhs f32[16] and rhs f32[2,32,4]: lhs axis 0 (16) must equal rhs axis 1 (32)");
-  CHECK(types_of<t<2, 8, 16>, t<3, 16, 4>>([](auto x, auto y) { return matmul(x, y); }).view() ==
+  CHECK(sentence_of<t<2, 8, 16>, t<3, 16, 4>>([](auto x, auto y) { return matmul(x, y); }) ==
         "matmul: lhs f32[2,8,16] and rhs f32[3,16,4]: lhs batch axis 0 (2) and rhs batch axis "
         "0 (3) must be equal or 1");
-  CHECK(types_of<t<>, t<4>>([](auto x, auto y) { return matmul(x, y); }).view() ==
+  CHECK(sentence_of<t<>, t<4>>([](auto x, auto y) { return matmul(x, y); }) ==
         "matmul: lhs f32[] and rhs f32[4]: an operand must have an axis; multiply by a scalar "
         "with *");
-  CHECK(types_of<tensor<boolean, 2>>([](auto x) { return dot(x, x); }).view() ==
+  CHECK(sentence_of<tensor<boolean, 2>>([](auto x) { return dot(x, x); }) ==
         "dot: lhs boolean[2] and rhs boolean[2]: it takes numbers, not booleans; convert them "
         "first");
-  CHECK(types_of<t<2, 3>, t<3, 2>>([](auto x, auto y) {
+  CHECK(sentence_of<t<2, 3>, t<3, 2>>([](auto x, auto y) {
           return dot_general(x, y, {0, 1}, 1);
-        }).view() ==
+        }) ==
         "dot_general: lhs f32[2,3] and rhs f32[3,2]: 2 and 1 contracted, 0 and 0 batch axes: "
         "they must pair up");
-  CHECK(types_of<t<2, 3>, t<3, 2>>([](auto x, auto y) { return tensordot(x, y, 3); }).view() ==
+  CHECK(sentence_of<t<2, 3>, t<3, 2>>([](auto x, auto y) { return tensordot(x, y, 3); }) ==
         "tensordot: f32[2,3] along axis -3: the axis must be from -2 to 1");
 }

@@ -102,22 +102,22 @@ TEST_CASE("roll, flip, repeat, tile: elements by name", "[ops]") {
 }
 
 TEST_CASE("slice: what is ill-formed is one sentence", "[ops]") {
-  CHECK(types_of<m>([](auto x) { return slice(x, {0}, {8}); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return slice(x, {0}, {8}); }) ==
         "slice: f32[8,16] from [0] to [8]: there must be one number for each axis");
-  CHECK(types_of<m>([](auto x) { return slice_in_dim(x, 2, 17, 1, 1); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return slice_in_dim(x, 2, 17, 1, 1); }) ==
         "slice_in_dim: f32[8,16]: axis 1 from 2 to 17 in steps of 1: it must go up from 0 or "
         "more to 16 or less");
-  CHECK(types_of<m>([](auto x) { return index_in_dim(x, 8); }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return index_in_dim(x, 8); }) ==
         "index_in_dim: f32[8,16] at 8 of axis 0: the place must be from -8 to 7");
-  CHECK(types_of<m>([](auto x) { return split<3>(x, 1)[2]; }).view() ==
+  CHECK(sentence_of<m>([](auto x) { return split<3>(x, 1)[2]; }) ==
         "split: f32[8,16]: axis 1 (16) must be divisible by 3");
-  CHECK(types_of<m>([](auto x) {
+  CHECK(sentence_of<m>([](auto x) {
           return concatenate({x, index_in_dim(x, 0)});
-        }).view() == "concatenate: f32[8,16] and f32[16]: all but axis 0 must be equal");
-  CHECK(types_of<m>([](auto x) {
+        }) == "concatenate: f32[8,16] and f32[16]: all but axis 0 must be equal");
+  CHECK(sentence_of<m>([](auto x) {
           return concatenate({x, x}, 2);
-        }).view() == "concatenate: f32[8,16] along axis 2: the axis must be from -2 to 1");
-  CHECK(types_of<m>([](auto x) {
+        }) == "concatenate: f32[8,16] along axis 2: the axis must be from -2 to 1");
+  CHECK(sentence_of<m>([](auto x) {
           return pad(x, {1, 0}, {-1, 0});
-        }).view() == "pad: [-1,0]: size -1 must be 0 or more");
+        }) == "pad: [-1,0]: size -1 must be 0 or more");
 }

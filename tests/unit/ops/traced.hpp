@@ -9,6 +9,7 @@
 #include "support/interpreter.hpp"
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace atled::test {
@@ -31,14 +32,23 @@ constexpr text types_of(F) {
   return out;
 }
 
+/// The first error without its line, at run time: a builder in a constant expression costs clang a
+/// second.
+template <class... Args, class F>
+std::string sentence_of(F) {
+  const auto b = oracle::make_builder();
+  ir::trace<F, Args...>(*b);
+  const std::string problem(b->problem.view());
+  return problem.empty() ? problem : problem.substr(problem.find(": ") + 2);
+}
+
 /// The number of nodes of one kind in the graph of a function.
 template <op Code, class... Args, class F>
-constexpr int count_of(F) {
-  auto* b = new ir::builder();
+int count_of(F) {
+  const auto b = oracle::make_builder();
   ir::trace<F, Args...>(*b);
   int out = 0;
   for (int i = 0; i < b->g.num_nodes; ++i) out += b->g[i].code == Code ? 1 : 0;
-  delete b;
   return out;
 }
 

@@ -17,12 +17,15 @@ constexpr auto one_step = [](auto params, auto gradients, auto state, auto rate)
 };
 
 using params = std::tuple<tensor<f64, 1, 1>, tensor<f64, 1>>;
+params both(double matrix, double vector) {
+  return {tensor<f64, 1, 1>(matrix), tensor<f64, 1>(vector)};
+}
 
 }  // namespace
 
 TEST_CASE("adamw: the first step by hand; vectors do not decay", "[optim]") {
-  const params start{{1}, {1}};
-  const params gradient{{0.1}, {0.1}};
+  const params start = both(1, 1);
+  const params gradient = both(0.1, 0.1);
   const auto step = jit([](auto p, auto g, auto state) { return rule.update(p, g, state); });
   const auto [moved, state] = step(start, gradient, optim::adamw::init(start));
   CHECK(std::get<0>(moved)(0, 0) == Approx(0.9989000001).epsilon(1e-13));
@@ -31,7 +34,7 @@ TEST_CASE("adamw: the first step by hand; vectors do not decay", "[optim]") {
 }
 
 TEST_CASE("adamw: ten steps agree with the formulas of the paper", "[optim]") {
-  params p{{0.5}, {-2}};
+  params p = both(0.5, -2);
   auto state = optim::adamw::init(p);
   double theta[2] = {0.5, -2};
   double m[2]{};
@@ -40,7 +43,7 @@ TEST_CASE("adamw: ten steps agree with the formulas of the paper", "[optim]") {
   for (int t = 1; t <= 10; ++t) {
     const double g[2] = {std::sin(t), std::cos(3 * t) * 100};
     const double rate = 0.01 / t;
-    std::tie(p, state) = step(p, params{{g[0]}, {g[1]}}, state, rate);
+    std::tie(p, state) = step(p, both(g[0], g[1]), state, rate);
     for (int i = 0; i < 2; ++i) {
       m[i] = 0.9 * m[i] + 0.1 * g[i];
       v[i] = 0.95 * v[i] + 0.05 * g[i] * g[i];
@@ -54,8 +57,8 @@ TEST_CASE("adamw: ten steps agree with the formulas of the paper", "[optim]") {
 }
 
 TEST_CASE("adamw: the corrections keep their digits in f32", "[optim]") {
-  const std::tuple<tensor<f32, 2>> start{{1, 2}};
-  const std::tuple<tensor<f32, 2>> gradient{{1e-3F, -7}};
+  const std::tuple start{tensor<f32, 2>{1, 2}};
+  const std::tuple gradient{tensor<f32, 2>{1e-3F, -7}};
   constexpr auto slow = [](auto p, auto g, auto state) {
     return optim::adamw{.learning_rate = 1, .beta2 = 0.9999, .decay = 0}.update(p, g, state);
   };
@@ -64,14 +67,14 @@ TEST_CASE("adamw: the corrections keep their digits in f32", "[optim]") {
 }
 
 TEST_CASE("adamw: a zero gradient moves nothing but the decay", "[optim]") {
-  const params start{{2}, {2}};
+  const params start = both(2, 2);
   const auto [moved, state] = jit(one_step)(start, params{}, optim::adamw::init(start), 0.5);
   CHECK(std::get<0>(moved)(0, 0) == Approx(2 - 0.5 * 0.1 * 2));
   CHECK(std::get<1>(moved)(0) == 2);
 }
 
 TEST_CASE("adamw: a mask says what decays", "[optim]") {
-  const params start{{2}, {2}};
+  const params start = both(2, 2);
   const auto step = jit([](auto p, auto g, auto state, auto rate) {
     return rule.update(p, g, state, rate, [](const expr& leaf) { return leaf.rank() == 1; });
   });

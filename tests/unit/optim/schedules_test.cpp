@@ -25,6 +25,6 @@ TEST_CASE("warmup_cosine: nanoGPT's numbers", "[optim]") {
 TEST_CASE("warmup_cosine: a program computes the same", "[optim]") {
   const auto traced = jit([](auto step) { return rate(step); });
   for (const i32 step : {0, 1, 1999, 2000, 2001, 301'000, 599'999, 600'000, 700'000}) {
-    CHECK(double{traced(step).item()} == Approx(rate(step)).epsilon(1e-5));
+    CHECK(static_cast<double>(traced(step).item()) == Approx(rate(step)).epsilon(1e-5));
   }
 }

@@ -25,7 +25,10 @@ template <class Tensor>
 double deviation_of(const Tensor& x) {
   const double centre = mean_of(x);
   double sum = 0;
-  for (const auto value : x.span()) sum += (double{value} - centre) * (double{value} - centre);
+  for (const auto value : x.span()) {
+    const double distance = static_cast<double>(value) - centre;
+    sum += distance * distance;
+  }
   return std::sqrt(sum / static_cast<double>(x.size()));
 }
 

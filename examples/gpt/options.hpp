@@ -1,0 +1,41 @@
+// gpt/options.hpp: what the command line says.
+// Next: gpt/options.cpp, where the names and the limits of the options stand.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gpt {
+
+enum class verb { train, sample, eval };
+
+/// Options of all verbs; what is not given and depends on the preset is empty.
+struct options {
+  gpt::verb verb = gpt::verb::train;
+  std::optional<std::string> preset;
+  std::optional<std::string> data;
+  std::optional<std::string> out;
+  std::optional<std::int64_t> steps;
+  std::optional<double> rate;
+  std::optional<double> peak_gflops;
+  std::optional<std::string> prompt;
+  std::int64_t seed = 1337;
+  std::int64_t threads = 0;  ///< 0: as many as OpenMP would take
+  std::int64_t eval_every = 250;
+  std::int64_t tokens = 500;
+  std::int64_t top_k = 0;  ///< 0: all
+  double top_p = 1;
+  double temperature = 0.8;
+  bool overwrite = false;
+  std::optional<std::string> help;  ///< asked for: this text, and nothing is to be done
+};
+
+/// Reads the command line.
+///
+/// Throws: an unknown verb or option, with the one it may have meant; an option twice; a value out
+/// of its limits.
+[[nodiscard]] options parse_options(int argc, const char* const* argv);
+
+}  // namespace gpt

@@ -1,0 +1,74 @@
+# A few steps of the smallest preset, the other verbs on what they leave, and mistakes.
+set(work "${CMAKE_CURRENT_BINARY_DIR}/smoke")
+set(text "${PROJECT_SOURCE_DIR}/CMakePresets.json")
+
+# atled_add_gpt_test(<name> STATUS <number> OUTPUT <regex> ARGUMENTS <argument>...)
+#
+# A run of the program: its exit status, and what it must print.
+function(atled_add_gpt_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "STATUS;OUTPUT" "ARGUMENTS")
+  add_test(
+    NAME example.gpt.${name}
+    COMMAND "${CMAKE_COMMAND}" -D "STATUS=${arg_STATUS}" -D "OUTPUT=${arg_OUTPUT}" -P
+            "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- $<TARGET_FILE:example.gpt>
+            ${arg_ARGUMENTS})
+  set_tests_properties(example.gpt.${name} PROPERTIES LABELS example TIMEOUT 300)
+endfunction()
+
+atled_add_gpt_test(train STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token, over all [0-9]+ tokens"
+                   ARGUMENTS train --preset nano --steps 10 --data "${text}" --out "${work}" --overwrite)
+atled_add_gpt_test(eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token over [0-9]+ tokens"
+                   ARGUMENTS eval --data "${text}" --out "${work}")
+atled_add_gpt_test(sample STATUS 0 OUTPUT "^name"
+                   ARGUMENTS sample --tokens 80 --prompt name --out "${work}")
+set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
+
+# atled_add_gpt_mistake(<name> <regex> <argument>...): one sentence, and exit status 2.
+function(atled_add_gpt_mistake name sentence)
+  atled_add_gpt_test(mistake.${name} STATUS 2 OUTPUT "^gpt: ${sentence}[^\n]*\n$" ARGUMENTS ${ARGN})
+endfunction()
+atled_add_gpt_mistake(no_verb "gpt: command line: no verb: it must be train, sample or eval")
+atled_add_gpt_mistake(verb "gpt: command line: trian: .*; did you mean train" trian)
+atled_add_gpt_mistake(unknown "--leanring-rate: train: .*; did you mean --learning-rate" train
+                      --leanring-rate 1)
+atled_add_gpt_mistake(other_verb "--steps: eval: an option of another verb" eval --steps 5)
+atled_add_gpt_mistake(stray "gpt: train: text.txt: each argument must belong to an option" train
+                      text.txt)
+atled_add_gpt_mistake(no_value "gpt: train: the command line: .*--lr" train --lr)
+atled_add_gpt_mistake(empty_value "--lr: train: no value after =" train --lr=)
+atled_add_gpt_mistake(twice "--lr: train: 1 and 2: an option may be given once" train --lr 1 --lr 2)
+foreach(rate IN ITEMS nan inf -1 0 1e-4x 1,5 0x1 abc)
+  atled_add_gpt_mistake(rate.${rate} "--lr: train: ${rate}: it must be a number above 0" train --lr
+                        ${rate})
+endforeach()
+foreach(steps IN ITEMS -1 1.5 1e3 4294967296)
+  atled_add_gpt_mistake(steps.${steps} "--steps: train: ${steps}: it must be a whole number" train
+                        --steps=${steps})
+endforeach()
+atled_add_gpt_mistake(preset "--preset: train: nanno: it must be one of .*; did you mean nano" train
+                      --preset nanno)
+atled_add_gpt_mistake(no_file "no/such/file: open: No such file" train --data no/such/file)
+atled_add_gpt_mistake(folder "${PROJECT_SOURCE_DIR}: open: a directory" train --data
+                      "${PROJECT_SOURCE_DIR}")
+atled_add_gpt_mistake(short "${CMAKE_CURRENT_SOURCE_DIR}/tests/short.txt: read tokens: .* context + 1"
+                      train --data "${CMAKE_CURRENT_SOURCE_DIR}/tests/short.txt" --out "${work}.short")
+atled_add_gpt_mistake(no_weights "${work}.none/weights.safetensors: load: no such file" sample --out
+                      "${work}.none")
+atled_add_gpt_mistake(run_there "${work}: train: a folder that holds a run" train --data "${text}"
+                      --out "${work}")
+atled_add_gpt_mistake(other_preset "${work}/weights.safetensors: load: weights of preset nano" sample
+                      --preset small --out "${work}")
+atled_add_gpt_mistake(unknown_character "--prompt @0 .*: encode: character" sample --prompt "€" --out
+                      "${work}")
+set_tests_properties(
+  example.gpt.eval example.gpt.sample example.gpt.mistake.run_there example.gpt.mistake.other_preset
+  example.gpt.mistake.unknown_character PROPERTIES FIXTURES_REQUIRED gpt_weights)
+
+# What needs no model.
+if(ATLED_BUILD_TESTS)
+  find_package(Catch2 REQUIRED QUIET)
+  atled_add_unit_test(gpt LABEL example SOURCES tests/sampler_test.cpp tests/draws_test.cpp
+                                                tests/nearest_test.cpp)
+  target_sources(test.gpt PRIVATE sampler.cpp)
+  target_include_directories(test.gpt PRIVATE "${PROJECT_SOURCE_DIR}/examples")
+endif()

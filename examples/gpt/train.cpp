@@ -1,0 +1,174 @@
+// gpt/train.cpp: the training loop.
+// Reads: gpt/verbs.hpp, gpt/run_folder.hpp, gpt/dataset.hpp, gpt/evaluate.hpp, gpt/progress.hpp.
+// SPDX-License-Identifier: MIT
+#include "atled/io/event_log.hpp"
+#include "atled/optim/schedules.hpp"
+
+#include "gpt/dataset.hpp"
+#include "gpt/evaluate.hpp"
+#include "gpt/progress.hpp"
+#include "gpt/run_folder.hpp"
+#include "gpt/verbs.hpp"
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace gpt {
+namespace {
+
+constexpr std::int64_t warmup_steps = 100;
+constexpr std::int64_t validation_batches = 20;
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+/// The first signal lets the step end and saves; the second ends the program at once.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { stop_signal = signal; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    (void)::sigaction(signal, &action, nullptr);
+  }
+}
+
+double seconds_since(clock::time_point from) {
+  return std::chrono::duration<double>(clock::now() - from).count();
+}
+
+/// One run: what is made before its first step.
+class trainer {
+ public:
+  explicit trainer(const options& given)
+      : given_(given), folder_(folder_of(given.out, given.preset)) {
+    const source_text source = read_source(given.data);
+    tokenizer_ = atled::io::character_tokenizer::from_text(source.bytes);
+    preset_ =
+        &find_preset(given.preset.value_or("nano"), tokenizer_->vocabulary_size(), source.name);
+    data_.emplace(source, *tokenizer_);
+    data_->require_enough(preset_->sizes);
+    from_ = {0, given.seed, source.name, source.fingerprint};
+    folder_.prepare(given.overwrite);
+    log_.emplace(folder_.metrics_path(),
+                 given.overwrite ? atled::io::log_mode::replace : atled::io::log_mode::create);
+    steps_ = given.steps.value_or(preset_->recipe.steps);
+    const double rate = given.rate.value_or(preset_->recipe.rate);
+    schedule_ = {.peak = rate, .floor = rate / 10, .warmup = warmup_steps, .decay = steps_};
+    model_ = preset_->make();
+    model_->initialize(given.seed);
+  }
+
+  void describe(double seconds) const {
+    const config& c = preset_->sizes;
+    std::fprintf(stderr,
+                 "preset %s: %lld layers, %lld heads, width %lld, context %lld, batch %lld, "
+                 "vocabulary %lld; %lld parameters\n",
+                 std::string(preset_->name).c_str(), integer(c.layers), integer(c.heads),
+                 integer(c.width), integer(c.context), integer(c.batch), integer(c.vocabulary),
+                 integer(model_->num_parameters()));
+    std::fprintf(stderr, "data %s: %zu tokens to learn from, %zu for validation, %zu characters\n",
+                 from_.data.c_str(), data_->train().size(), data_->validation().size(),
+                 tokenizer_->vocabulary_size());
+    if (given_.peak_gflops) {
+      std::fprintf(stderr, "MFU: %s, peak %g GFLOP/s\n", mfu_formula, *given_.peak_gflops);
+    }
+    std::fprintf(stderr, "%lld steps into %s; ready after %.2f s\n", integer(steps_),
+                 folder_.weights_path().c_str(), seconds);
+  }
+
+  void run() {
+    progress_line line;
+    batch rows(preset_->sizes);
+    for (std::int64_t step = 0; step < steps_ && stop_signal == 0; ++step) {
+      const auto begin = clock::now();
+      rows.draw(data_->train(), draws(given_.seed, step));
+      const double rate = schedule_(step);
+      const step_result result = model_->train(rows.text(), rows.next(), static_cast<float>(rate));
+      const double seconds = seconds_since(begin);
+      from_.steps = step + 1;
+      if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
+        line.end_line();
+        atled::io::refuse("step " + std::to_string(step), "train",
+                          "loss " + std::to_string(result.loss) + ", norm of the gradient " +
+                              std::to_string(result.gradient_norm),
+                          "both must be finite; the weights saved last are kept; lower --lr");
+      }
+      report(line, step, result, rate, seconds);
+    }
+    if (steps_ == 0 || stop_signal != 0) save();
+    line.end_line();
+    if (stop_signal != 0) {
+      std::fprintf(stderr, "stopped by signal %d after step %lld; the weights are saved\n",
+                   static_cast<int>(stop_signal), integer(from_.steps));
+    }
+  }
+
+ private:
+  static long long integer(std::int64_t value) { return value; }
+
+  void save() { folder_.save(*preset_, *model_, *tokenizer_, from_); }
+
+  /// Measures now and then, and after the last step on the whole validation text; saves then.
+  void report(progress_line& line, std::int64_t step, const step_result& result, double rate,
+              double seconds) {
+    const bool is_last = step + 1 == steps_;
+    const bool is_milestone = is_last || (step + 1) % given_.eval_every == 0;
+    const auto tokens = static_cast<double>(rows_tokens());
+    std::vector<atled::io::metric> metrics = {{"step", step}, {"train_loss", result.loss}};
+    if (is_milestone) {
+      const auto validation = data_->validation();
+      validation_loss_ = is_last
+                             ? whole_loss(*model_, validation)
+                             : sampled_loss(*model_, validation, validation_batches, given_.seed);
+      metrics.emplace_back("val_loss", *validation_loss_);
+    }
+    metrics.emplace_back("lr", rate);
+    metrics.emplace_back("tokens_per_s", tokens / seconds);
+    metrics.emplace_back("step_ms", seconds * 1e3);
+    metrics.emplace_back("gradient_norm", result.gradient_norm);
+    log_->write(metrics);
+
+    smoothed_seconds_ = smoothed_seconds_ == 0 ? seconds : 0.9 * smoothed_seconds_ + 0.1 * seconds;
+    const double mfu = given_.peak_gflops ? step_flops(preset_->sizes) / smoothed_seconds_ /
+                                                (*given_.peak_gflops * 1e9)
+                                          : -1;
+    line.show({step + 1, steps_, static_cast<double>(result.loss), tokens / smoothed_seconds_, mfu,
+               validation_loss_},
+              is_milestone);
+    if (is_milestone) save();
+    if (is_last) {
+      std::fprintf(stderr, "validation loss %.4f nats a token, over all %zu tokens\n",
+                   *validation_loss_, data_->validation().size() - 1);
+    }
+  }
+
+  [[nodiscard]] std::int64_t rows_tokens() const {
+    return preset_->sizes.batch * preset_->sizes.context;
+  }
+
+  const options& given_;
+  run_folder folder_;
+  std::optional<atled::io::character_tokenizer> tokenizer_;
+  const preset* preset_ = nullptr;
+  std::optional<dataset> data_;
+  provenance from_;
+  std::optional<atled::io::metrics_log> log_;
+  std::int64_t steps_ = 0;
+  atled::optim::warmup_cosine schedule_;
+  std::unique_ptr<network> model_;
+  std::optional<double> validation_loss_;
+  double smoothed_seconds_ = 0;
+};
+
+}  // namespace
+
+void train(const options& given, clock::time_point start) {
+  stop_on_signals();
+  trainer run(given);
+  run.describe(seconds_since(start));
+  run.run();
+}
+
+}  // namespace gpt
