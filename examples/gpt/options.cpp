@@ -129,12 +129,12 @@ constexpr entry entries[] = {
 /// The verb that the first argument names.
 verb find_verb(int argc, const char* const* argv) {
   constexpr std::string_view rule = "it must be train, sample or eval";
-  if (argc < 2) refuse("gpt", "command line", "no verb", rule);
+  if (argc < 2) refuse("command line", "gpt", "no verb", rule);
   const std::string_view given(argv[1]);
   for (std::size_t i = 0; i < verbs.size(); ++i) {
     if (given == verbs[i]) return static_cast<verb>(i);
   }
-  refuse("gpt", "command line", given.empty() ? "an empty verb" : printable(given),
+  refuse("command line", "gpt", given.empty() ? "an empty verb" : printable(given),
          std::string(rule) + did_you_mean(given, verbs));
 }
 
@@ -160,7 +160,7 @@ verb find_verb(int argc, const char* const* argv) {
     refuse(printable(name), operation, "an unknown option",
            "gpt " + operation + " --help lists all" + did_you_mean(name, names));
   }
-  refuse("gpt", operation, printable(argument), "each argument must belong to an option");
+  refuse("command line", operation, printable(argument), "each argument must belong to an option");
 }
 
 /// CLI11 would take the next argument for the missing value.
@@ -205,7 +205,8 @@ options parse_options(int argc, const char* const* argv) {
         ->take_all();
   }
   if (out.verb == verb::train) {
-    app.add_flag("--overwrite", out.overwrite, "replace the run that is in the folder");
+    app.add_flag("--overwrite", out.overwrite, "replace the run that is in the folder")
+        ->disable_flag_override();
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
@@ -214,7 +215,7 @@ options parse_options(int argc, const char* const* argv) {
     out.help = app.help();
     return out;
   } catch (const CLI::ParseError& why) {
-    refuse("gpt", operation, "the command line", why.what());
+    refuse("command line", operation, why.what(), "gpt " + operation + " --help lists the options");
   }
   const std::vector<std::string> unknown = app.remaining();
   if (!unknown.empty()) refuse_unknown(operation, unknown.front(), out.verb);

@@ -95,7 +95,7 @@ TEST_CASE("random: integers are those of jax.random", "[reference]") {
 
 TEST_CASE("random: bernoulli and categorical are those of jax.random", "[reference]") {
   CHECK(same_bits(random::bernoulli<10>(key_0, 0.3F), std::span(reference::bernoulli_10)));
-  const tensor<f32, 3, 4> logits(std::span<const f32>(reference::logits));
+  const tensor<f32, 3, 4> logits{std::span<const f32>(reference::logits)};
   CHECK(same_bits(random::categorical(key_42, logits), std::span(reference::categorical_last)));
   const auto along_first = jit([](auto key, auto x) { return random::categorical(key, x, 0); });
   CHECK(same_bits(along_first(key_42, logits), std::span(reference::categorical_first)));
@@ -115,8 +115,8 @@ TEST_CASE("random: numbers from split keys are those of jax.vmap", "[reference]"
 
 TEST_CASE("random: erf_inv agrees with jax.lax.erf_inv", "[reference]") {
   const auto inverse = jit([](auto x) { return erf_inv(x); });
-  const tensor<f32, 11> x(std::span<const f32>(reference::erf_inv_at_f32));
+  const tensor<f32, 11> x{std::span<const f32>(reference::erf_inv_at_f32)};
   CHECK(near(inverse(x), std::span(reference::erf_inv_f32), {1e-6, 1e-7}));
-  const tensor<f64, 9> y(std::span<const f64>(reference::erf_inv_at_f64));
+  const tensor<f64, 9> y{std::span<const f64>(reference::erf_inv_at_f64)};
   CHECK(near(inverse(y), std::span(reference::erf_inv_f64), {1e-14, 1e-300}));
 }

@@ -27,15 +27,16 @@ set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
 function(atled_add_gpt_mistake name sentence)
   atled_add_gpt_test(mistake.${name} STATUS 2 OUTPUT "^gpt: ${sentence}[^\n]*\n$" ARGUMENTS ${ARGN})
 endfunction()
-atled_add_gpt_mistake(no_verb "gpt: command line: no verb: it must be train, sample or eval")
-atled_add_gpt_mistake(verb "gpt: command line: trian: .*; did you mean train" trian)
+atled_add_gpt_mistake(no_verb "command line: gpt: no verb: it must be train, sample or eval")
+atled_add_gpt_mistake(verb "command line: gpt: trian: .*; did you mean train" trian)
 atled_add_gpt_mistake(unknown "--leanring-rate: train: .*; did you mean --learning-rate" train
                       --leanring-rate 1)
 atled_add_gpt_mistake(other_verb "--steps: eval: an option of another verb" eval --steps 5)
-atled_add_gpt_mistake(stray "gpt: train: text.txt: each argument must belong to an option" train
+atled_add_gpt_mistake(stray "command line: train: text.txt: each argument must belong to an option" train
                       text.txt)
-atled_add_gpt_mistake(no_value "gpt: train: the command line: .*--lr" train --lr)
+atled_add_gpt_mistake(no_value "command line: train: --lr: 1 required RATE missing" train --lr)
 atled_add_gpt_mistake(empty_value "--lr: train: no value after =" train --lr=)
+atled_add_gpt_mistake(flag_value "command line: train: .*--overwrite" train --overwrite=7)
 atled_add_gpt_mistake(twice "--lr: train: 1 and 2: an option may be given once" train --lr 1 --lr 2)
 foreach(rate IN ITEMS nan inf -1 0 1e-4x 1,5 0x1 abc)
   atled_add_gpt_mistake(rate.${rate} "--lr: train: ${rate}: it must be a number above 0" train --lr

@@ -61,6 +61,15 @@ concept gemm_direct_epilogue = requires(const E& e, const gemm_batch_index& batc
   { e.row_stride } -> std::convertible_to<std::int64_t>;
 };
 
+/// An epilogue that takes whole tiles, one call for up to `tile_rows` rows, and is told of each
+/// tile before it is computed, so that it can fetch what it will read.
+template <class E, class Acc>
+concept gemm_tile_epilogue = requires(const E& e, const gemm_batch_index& batch, std::int64_t row,
+                                      int count, const Acc* sums, std::int64_t stride) {
+  e.prefetch(batch, row, count, row, count);
+  e.tile(batch, row, count, row, count, sums, stride);
+};
+
 /// Stores the product as `T`, columns side by side. Units: strides in elements.
 template <class T>
 struct store_epilogue {
@@ -272,9 +281,16 @@ template <class Acc, class L, class R, class Epilogue>
           }
         }
         if (chunk == 0) t.sums = nullptr;
+        if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
+          if (!stored) epilogue.prefetch(item.batch, row, rows, column, columns);
+        }
         multiply_tile(rows, columns, k, t);
-        for (int r = 0; !stored && r < rows; ++r) {
-          epilogue(item.batch, row + r, column, columns, finished + r * width);
+        if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
+          if (!stored) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
+        } else {
+          for (int r = 0; !stored && r < rows; ++r) {
+            epilogue(item.batch, row + r, column, columns, finished + r * width);
+          }
         }
         t.lhs += left.tile_stride;
         partial += plan.num_chunks > 1 ? tile_rows * width : 0;

@@ -28,26 +28,54 @@ template <int N, class Acc, class... Slots, class... Terms>
 struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
   static constexpr int num_slots = sizeof...(Slots);
 
+  /// A finished tile: `rows` x `columns` sums, `sums_stride` apart, from (row, column) on.
   static void run(const void* opaque, const std::array<std::int64_t, 3>& batch, std::int64_t row,
-                  std::int64_t column, int count, const Acc* sums) {
+                  int rows, std::int64_t column, int columns, const Acc* sums,
+                  std::int64_t sums_stride) {
     const auto& call = *static_cast<const epilogue_call*>(opaque);
     row_state state;
+    std::int64_t row_steps[num_slots];
     constexpr std::int64_t sizes[] = {
-        (Slots::use == slot_use::index ? 1
-                                       : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
+        (Slots::use == slot_use::index
+             ? 1
+             : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
     const std::int64_t* strides = call.shape.strides;
     for (int s = 0; s < num_slots; ++s, strides += 5) {
       const std::int64_t offset = batch[0] * strides[0] + batch[1] * strides[1] +
                                   batch[2] * strides[2] + row * strides[3] + column * strides[4];
       state.at[s] = reinterpret_cast<std::int64_t>(call.slots[s]) + offset * sizes[s];
       state.step[s] = strides[4];
+      row_steps[s] = strides[3] * sizes[s];
     }
     state.sums = sums;
-    frame f;
-    evaluate_all<0, true>(f, state, 0, N, sequence{});
-    int at = 0;
-    for (; at + N <= count; at += N) evaluate_all<1, true>(f, state, at, N, sequence{});
-    if (at < count) evaluate_all<1, false>(f, state, at, count - at, sequence{});
+    for (int r = 0; r < rows; ++r) {
+      frame f;
+      evaluate_all<0, true>(f, state, 0, N, sequence{});
+      int at = 0;
+      for (; at + N <= columns; at += N) evaluate_all<1, true>(f, state, at, N, sequence{});
+      if (at < columns) evaluate_all<1, false>(f, state, at, columns - at, sequence{});
+      for (int s = 0; s < num_slots; ++s) state.at[s] += row_steps[s];
+      state.sums += sums_stride;
+    }
+  }
+
+  /// Fetches what `run` will touch: rows of a tile are pages apart, so that no hardware guesses them.
+  static void prefetch(const void* opaque, const std::array<std::int64_t, 3>& batch,
+                       std::int64_t row, int rows, std::int64_t column, int columns) {
+    const auto& call = *static_cast<const epilogue_call*>(opaque);
+    constexpr std::int64_t line = 64;
+    constexpr std::int64_t sizes[] = {static_cast<std::int64_t>(sizeof(typename Slots::element))...};
+    constexpr bool has_memory[] = {(Slots::use == slot_use::memory)...};
+    const std::int64_t* strides = call.shape.strides;
+    for (int s = 0; s < num_slots; ++s, strides += 5) {
+      if (s < 2 || !has_memory[s] || strides[3] == 0 || strides[4] != 1) continue;
+      const std::int64_t offset = batch[0] * strides[0] + batch[1] * strides[1] +
+                                  batch[2] * strides[2] + row * strides[3] + column;
+      const std::byte* at = call.slots[s] + offset * sizes[s];
+      for (int r = 0; r < rows; ++r, at += strides[3] * sizes[s]) {
+        for (std::int64_t b = 0; b < columns * sizes[s]; b += line) __builtin_prefetch(at + b);
+      }
+    }
   }
 
  private:
@@ -90,12 +118,23 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
 template <class Acc>
 struct erased_epilogue {
   const void* context;
-  void (*call)(const void*, const std::array<std::int64_t, 3>&, std::int64_t, std::int64_t, int,
-               const Acc*);
+  void (*call)(const void*, const std::array<std::int64_t, 3>&, std::int64_t, int, std::int64_t,
+               int, const Acc*, std::int64_t);
+  void (*fetch)(const void*, const std::array<std::int64_t, 3>&, std::int64_t, int, std::int64_t,
+                int);
 
+  /// Called before a tile is computed: its time hides that of memory.
+  void prefetch(const std::array<std::int64_t, 3>& batch, std::int64_t row, int rows,
+                std::int64_t column, int columns) const {
+    fetch(context, batch, row, rows, column, columns);
+  }
+  void tile(const std::array<std::int64_t, 3>& batch, std::int64_t row, int rows,
+            std::int64_t column, int columns, const Acc* sums, std::int64_t sums_stride) const {
+    call(context, batch, row, rows, column, columns, sums, sums_stride);
+  }
   void operator()(const std::array<std::int64_t, 3>& batch, std::int64_t row, std::int64_t column,
                   int count, const Acc* sums) const {
-    call(context, batch, row, column, count, sums);
+    call(context, batch, row, 1, column, count, sums, 0);
   }
 };
 

@@ -298,6 +298,7 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
   struct row_state {
     std::int64_t at[num_slots];    // address of the row's first element, or the index there
     std::int64_t step[num_slots];  // along the row
+    std::int64_t coordinates[max_outer];
   };
 
   static void run_chunk(const void* opaque, std::int64_t chunk) {
@@ -325,39 +326,51 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
 
     frame f;
     begin_chunk(f, sequence{});
-    std::int64_t row = items == 0 ? 0 : item / shape.blocks;
     std::int64_t block = items == 0 ? 0 : item % shape.blocks;
     row_state state;
-    if (item < end) move_to(shape, origin, row, state);
+    if (item < end) move_to(shape, origin, item / shape.blocks, state);
     for (; item < end; ++item) {
       const std::int64_t first = block * shape.block;
       const std::int64_t last = first + shape.block < shape.inner ? first + shape.block : shape.inner;
       run_row(f, state, first, last, std::make_integer_sequence<int, last_stage + 1>{});
       if (++block == shape.blocks) {
         block = 0;
-        if (item + 1 < end) move_to(shape, origin, ++row, state);
+        if (item + 1 < end) advance(shape, state);
       }
     }
     end_chunk(f, origin, sequence{});
   }
 
+  static constexpr std::int64_t slot_bytes[num_slots] = {
+      (Slots::use == slot_use::index ? 1
+                                     : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
+
   // The address of each slot at the beginning of a row.
   static void move_to(const loop_shape& shape, const std::int64_t* origin, std::int64_t row,
                       row_state& state) {
-    std::int64_t coordinates[max_outer];
     for (int a = shape.num_outer - 1; a >= 0; --a) {
-      coordinates[a] = row % shape.outer[a];
+      state.coordinates[a] = row % shape.outer[a];
       row /= shape.outer[a];
     }
-    constexpr std::int64_t sizes[] = {
-        (Slots::use == slot_use::index ? 1
-                                       : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
     const std::int64_t* strides = shape.strides;
     for (int s = 0; s < num_slots; ++s) {
       std::int64_t offset = 0;
-      for (int a = 0; a < shape.num_outer; ++a) offset += coordinates[a] * *strides++;
-      state.at[s] = origin[s] + offset * sizes[s];
+      for (int a = 0; a < shape.num_outer; ++a) offset += state.coordinates[a] * *strides++;
+      state.at[s] = origin[s] + offset * slot_bytes[s];
       state.step[s] = *strides++;
+    }
+  }
+  // The same for the next row: one axis steps on, or begins again while the one before it steps on.
+  static void advance(const loop_shape& shape, row_state& state) {
+    const int rank = shape.num_outer + 1;
+    for (int a = shape.num_outer - 1; a >= 0; --a) {
+      const bool wraps = ++state.coordinates[a] == shape.outer[a];
+      const std::int64_t steps = wraps ? 1 - shape.outer[a] : 1;
+      for (int s = 0; s < num_slots; ++s) {
+        state.at[s] += steps * shape.strides[s * rank + a] * slot_bytes[s];
+      }
+      if (!wraps) return;
+      state.coordinates[a] = 0;
     }
   }
 

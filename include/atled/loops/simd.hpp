@@ -1,5 +1,5 @@
-// atled/loops/simd.hpp: N lanes of a type, whatever the registers: the only layer that touches
-// SIMD. Reads: its parts, in this order. Next: loops/vector_math.hpp (exp, log, tanh ...).
+// atled/loops/simd.hpp: N lanes of a type: the simd_ files, and nothing else, touch intrinsics.
+// Reads: simd_vec, mask, arithmetic, convert, memory, math, power. Next: loops/vector_math.hpp.
 //
 // The compilers' vector extensions carry it; intrinsics stand where they have no word (fma, sqrt,
 // masks, gather) or choose badly. A vector wider than a register is two halves, so the same N

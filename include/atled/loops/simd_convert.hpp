@@ -1,5 +1,5 @@
-// atled/loops/simd_convert.hpp: lanes of one type as another, and the quotients of integers, which
-// go through f64. Reads: loops/simd_arithmetic.hpp. Next: loops/simd_memory.hpp.
+// atled/loops/simd_convert.hpp: lanes of one type as another; quotients of integers.
+// Reads: loops/simd_arithmetic.hpp. Next: loops/simd_memory.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -4,11 +4,10 @@
 #pragma once
 
 #include "atled/core/tree.hpp"
-#include "atled/ops/elementwise.hpp"
+#include "atled/ops/arguments.hpp"
 #include "atled/optim/mask.hpp"
 #include "atled/trace/trace.hpp"
 
-#include <cmath>
 #include <tuple>
 #include <type_traits>
 
@@ -75,20 +74,13 @@ struct adamw {
   /// Zeros like the parameters, and no step made: of tensors, or inside a trace of expressions.
   template <class Params>
   [[nodiscard]] static constexpr auto init(const Params& params) {
-    const auto zeros = tree_map(
-        []<class Leaf>(const Leaf& leaf) {
-          if constexpr (std::is_same_v<Leaf, expr>) {
-            return expr(ir::operand(leaf, {}).like(0));
-          } else {
-            return Leaf();
-          }
-        },
-        params);
     if constexpr (holds_expressions<Params>()) {
+      const Params zeros =
+          tree_map([](const expr& leaf) { return expr(ir::operand(leaf, {}).like(0)); }, params);
       ir::builder& b = detail::first_leaf(params).builder();
       return adam_state<Params, expr>{zeros, zeros, expr(b, b.constant(0, dtype::i32))};
     } else {
-      return adam_state<Params, tensor<i32>>{zeros, zeros, tensor<i32>(0)};
+      return adam_state<Params, tensor<i32>>{Params{}, Params{}, tensor<i32>(0)};
     }
   }
 
@@ -113,8 +105,10 @@ struct adamw {
       return -(t * detail::log_of(beta)).apply(op::expm1);
     };
     const ir::operand alpha = ir::as_operand(b, rate, element).as(element);
-    const ir::operand step_size = alpha / correction(beta1);
-    const ir::operand root_scale = correction(beta2).apply(op::rsqrt);
+    // m' / (sqrt(v') + eps) is m / (sqrt(v) + eps root) times root / (1 - beta1^t).
+    const ir::operand root = correction(beta2).apply(op::sqrt);
+    const ir::operand step_size = alpha * root / correction(beta1);
+    const ir::operand floor = root * eps;
     const ir::operand kept = 1.0 - alpha * decay;
 
     std::pair<Params, adam_state<Params, expr>> out(params, {old_m, old_v, expr(step)});
@@ -124,11 +118,17 @@ struct adamw {
           const ir::operand p(p_leaf, at);
           const ir::operand g(g_leaf, at);
           if (p.is_poison() || g.is_poison()) return;
+          if (!(p.type().dims == g.type().dims)) {
+            text why;
+            p_leaf = ir::fail(b, why << "parameter " << p.type() << " and gradient " << g.type()
+                                     << ": shapes must be equal");
+            return;
+          }
           const dtype type = p.type().element;
           const auto scalar = [&](const ir::operand& x) { return x.as(type); };
           const ir::operand m = ir::operand(m_leaf, at) * beta1 + g * (1 - beta1);
           const ir::operand v = ir::operand(v_leaf, at) * beta2 + g * g * (1 - beta2);
-          const ir::operand size = v.apply(op::sqrt) * scalar(root_scale) + eps;
+          const ir::operand size = v.apply(op::sqrt) + scalar(floor);
           const ir::operand rest = decay != 0 && is_decayed(p_leaf) ? p * scalar(kept) : p;
           p_leaf = rest - scalar(step_size) * m / size;
           m_leaf = m;

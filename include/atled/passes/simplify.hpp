@@ -17,7 +17,7 @@ namespace atled::passes {
 namespace detail {
 
 /// What takes the place of a node, or no node: then it is copied.
-constexpr int simplify_rule(ir::builder& b, const moving_node& n) {
+constexpr int simplify_rule(simplifier& b, const moving_node& n) {
   switch (n.code) {
     case op::variable:
     case op::stop_gradient:
@@ -127,21 +127,21 @@ constexpr int simplify_rule(ir::builder& b, const moving_node& n) {
   __builtin_unreachable();
 }
 
-}  // namespace detail
-
-/// The rule of `simplify`: operands are simplified already.
-constexpr int simplified(ir::builder& b, const moving_node& given) {
-  const moving_node n = detail::ordered(b.g, given);
+/// The rule of all: operands are simplified already.
+constexpr int simplified(simplifier& b, const moving_node& given) {
+  const moving_node n = ordered(b.g, given);
   if (is_elementwise(n.code)) {
-    if (const folded value = fold(b.g, n); value.known) return splat(b, value, n.type);
+    if (const folded value = fold(b.g, n); value.known) return splat(b.into, value, n.type);
   }
-  if (const int out = stable_value(b, n.code, n.operands); out != ir::no_node) return out;
-  if (const int out = detail::simplify_rule(b, n); out != ir::no_node) return out;
+  if (const int out = stable_value(b.into, n.code, n.operands); out != ir::no_node) return out;
+  if (const int out = simplify_rule(b, n); out != ir::no_node) return out;
   if (is_elementwise(n.code)) {
-    if (const int out = detail::before_broadcast(b, n); out != ir::no_node) return out;
+    if (const int out = before_broadcast(b, n); out != ir::no_node) return out;
   }
-  return keep(b, n);
+  return keep(b.into, n);
 }
+
+}  // namespace detail
 
 /// Copies a graph into an empty builder, simplified.
 ///
@@ -150,7 +150,9 @@ constexpr int simplified(ir::builder& b, const moving_node& given) {
 /// has made useless are left in; `copy_live` drops them.
 /// Cost: O(nodes + edges).
 constexpr void simplify(const ir::graph& from, ir::builder& into) {
-  rewrite(from, into, simplified);
+  detail::simplifier rules{into, into.g, detail::simplified};
+  rewrite(from, into,
+          [&](ir::builder&, const moving_node& n) { return detail::simplified(rules, n); });
 }
 
 }  // namespace atled::passes

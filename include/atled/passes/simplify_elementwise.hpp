@@ -9,10 +9,10 @@
 
 namespace atled::passes::detail {
 
-constexpr int make_splat(ir::builder& b, double value, const tensor_type& type) {
+constexpr int make_splat(simplifier& b, double value, const tensor_type& type) {
   return is_floating(type.element)
-             ? b.splat(value, type)
-             : splat(b, folded::of_integer(static_cast<std::int64_t>(value)), type);
+             ? b.into.splat(value, type)
+             : splat(b.into, folded::of_integer(static_cast<std::int64_t>(value)), type);
 }
 
 /// The number that all elements are, for integers too.
@@ -55,7 +55,7 @@ constexpr padded_part part_in_zeros(const ir::graph& g, int id) {
 }
 
 /// pad(x) + pad(y), where x and y touch along one axis and are alike in all others.
-constexpr int joined_pads(ir::builder& b, int lower, int upper) {
+constexpr int joined_pads(simplifier& b, int lower, int upper) {
   const padded_part x = part_in_zeros(b.g, lower);
   const padded_part y = part_in_zeros(b.g, upper);
   if (!x.known || !y.known) return ir::no_node;
@@ -73,12 +73,12 @@ constexpr int joined_pads(ir::builder& b, int lower, int upper) {
   const int whole = make(b, op::concatenate, {x.part, y.part}, ir::attribute_list::of(axis));
   return make(b, op::pad, {whole, b.g.operand(lower, 1)}, b.g.attributes_of(lower), b.type(lower));
 }
-constexpr int joined(ir::builder& b, int x, int y) {
+constexpr int joined(simplifier& b, int x, int y) {
   if (const int out = joined_pads(b, x, y); out != ir::no_node) return out;
   return joined_pads(b, y, x);
 }
 /// Also where one of two is a sum of parts: zeros may be added in any order.
-constexpr int sum_of_parts(ir::builder& b, int x, int y) {
+constexpr int sum_of_parts(simplifier& b, int x, int y) {
   if (!is_floating(b.type(x).element)) return ir::no_node;
   if (const int out = joined(b, x, y); out != ir::no_node) return out;
   if (b.g[x].code != op::add || !part_in_zeros(b.g, y).known) return ir::no_node;
@@ -95,7 +95,7 @@ constexpr int sum_of_parts(ir::builder& b, int x, int y) {
 
 // --- arithmetic ---
 
-constexpr int simplify_add(ir::builder& b, const moving_node& n) {
+constexpr int simplify_add(simplifier& b, const moving_node& n) {
   const bool is_integer_type = !is_floating(n.type.element);
   for (int i = 0; i < 2; ++i) {
     const auto value = number_of(b.g, n[i]);
@@ -107,7 +107,7 @@ constexpr int simplify_add(ir::builder& b, const moving_node& n) {
   return sum_of_parts(b, n[1], n[0]);
 }
 
-constexpr int simplify_sub(ir::builder& b, const moving_node& n) {
+constexpr int simplify_sub(simplifier& b, const moving_node& n) {
   const bool is_integer_type = !is_floating(n.type.element);
   const auto x = number_of(b.g, n[0]);
   const auto y = number_of(b.g, n[1]);
@@ -118,7 +118,7 @@ constexpr int simplify_sub(ir::builder& b, const moving_node& n) {
   return negated != ir::no_node ? make(b, op::add, {n[0], negated}) : ir::no_node;
 }
 
-constexpr int simplify_mul(ir::builder& b, const moving_node& n) {
+constexpr int simplify_mul(simplifier& b, const moving_node& n) {
   const int left = operand_if(b.g, n[0], op::neg);
   const int right = operand_if(b.g, n[1], op::neg);
   for (int i = 0; i < 2; ++i) {
@@ -135,7 +135,7 @@ constexpr int simplify_mul(ir::builder& b, const moving_node& n) {
   return ir::no_node;
 }
 
-constexpr int simplify_strong_mul(ir::builder& b, const moving_node& n) {
+constexpr int simplify_strong_mul(simplifier& b, const moving_node& n) {
   for (int i = 0; i < 2; ++i) {
     const auto value = number_of(b.g, n[i]);
     if (value.is_zero()) return make_splat(b, 0, n.type);
@@ -144,7 +144,7 @@ constexpr int simplify_strong_mul(ir::builder& b, const moving_node& n) {
   return ir::no_node;
 }
 
-constexpr int simplify_div(ir::builder& b, const moving_node& n) {
+constexpr int simplify_div(simplifier& b, const moving_node& n) {
   const auto y = number_of(b.g, n[1]);
   if (y.is(1)) return n[0];
   if (!is_floating(n.type.element)) return ir::no_node;
@@ -158,7 +158,7 @@ constexpr int simplify_div(ir::builder& b, const moving_node& n) {
   return ir::no_node;
 }
 
-constexpr int simplify_neg(ir::builder& b, const moving_node& n) {
+constexpr int simplify_neg(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (const int twice = operand_if(b.g, x, op::neg); twice != ir::no_node) return twice;
   if (b.g[x].code != op::mul || !is_floating(n.type.element)) return ir::no_node;
@@ -172,7 +172,7 @@ constexpr int simplify_neg(ir::builder& b, const moving_node& n) {
 }
 
 /// Small whole exponents are products; the square root stays, because pow is +0.0 at -0.0.
-constexpr int simplify_pow(ir::builder& b, const moving_node& n) {
+constexpr int simplify_pow(simplifier& b, const moving_node& n) {
   const auto y = number_of(b.g, n[1]);
   if (y.is_zero()) return make_splat(b, 1, n.type);
   if (y.is(1)) return n[0];
@@ -185,7 +185,7 @@ constexpr int simplify_pow(ir::builder& b, const moving_node& n) {
   return make(b, op::mul, {square, y.is(3) ? n[0] : square});
 }
 
-constexpr int simplify_select(ir::builder& b, const moving_node& n) {
+constexpr int simplify_select(simplifier& b, const moving_node& n) {
   if (n[1] == n[2]) return n[1];
   if (const auto p = number_of(b.g, n[0]); p.known) return n[p.is_zero() ? 2 : 1];
   const int opposite = operand_if(b.g, n[0], op::logical_not);
@@ -206,7 +206,7 @@ constexpr bool holds_all_of(dtype wide, dtype narrow) {
   return narrow == dtype::u8 && (wide == dtype::i32 || wide == dtype::u32);
 }
 
-constexpr int simplify_convert(ir::builder& b, const moving_node& n) {
+constexpr int simplify_convert(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (b.type(x).element == n.type.element) return x;
   if (b.g[x].code == op::convert) {  // the way there and back, or two steps up
@@ -219,13 +219,13 @@ constexpr int simplify_convert(ir::builder& b, const moving_node& n) {
   if (b.g[x].code == op::iota && is_floating(n.type.element)) {
     const auto axis = static_cast<int>(b.g.attribute(x));
     const std::int64_t exact = n.type.element == dtype::bf16 ? 256 : 16'777'216;
-    if (n.type.dims[axis] <= exact) return b.iota(n.type, axis);
+    if (n.type.dims[axis] <= exact) return b.into.iota(n.type, axis);
   }
   return ir::no_node;
 }
 
 /// The logarithm of what has been moved or divided is taken before that.
-constexpr int simplify_log(ir::builder& b, const moving_node& n) {
+constexpr int simplify_log(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (!is_exponential(b.g, x)) return ir::no_node;
   const int first = b.g.operand(x, 0);
@@ -236,11 +236,11 @@ constexpr int simplify_log(ir::builder& b, const moving_node& n) {
     case op::reshape:
       return make(b, b.g[x].code, {make(b, op::log, {first})}, b.g.attributes_of(x), b.type(x));
     default:
-      return stable_log(b, x);
+      return stable_log(b.into, x);
   }
 }
 
-constexpr int simplify_logical_not(ir::builder& b, const moving_node& n) {
+constexpr int simplify_logical_not(simplifier& b, const moving_node& n) {
   const int x = n[0];
   switch (b.g[x].code) {
     case op::logical_not:
@@ -254,7 +254,7 @@ constexpr int simplify_logical_not(ir::builder& b, const moving_node& n) {
   }
 }
 
-constexpr int simplify_bits(ir::builder& b, const moving_node& n) {
+constexpr int simplify_bits(simplifier& b, const moving_node& n) {
   const bool is_boolean = n.type.element == dtype::boolean;
   for (int i = 0; i < 2; ++i) {
     const auto value = number_of(b.g, n[i]);
@@ -270,14 +270,14 @@ constexpr int simplify_bits(ir::builder& b, const moving_node& n) {
   return n.code == op::bit_xor ? make_splat(b, 0, n.type) : n[0];
 }
 
-constexpr int simplify_compare(ir::builder& b, const moving_node& n) {
+constexpr int simplify_compare(simplifier& b, const moving_node& n) {
   if (n[0] != n[1] || is_floating(b.type(n[0]).element)) return ir::no_node;
   const bool holds = n.code == op::eq || n.code == op::le || n.code == op::ge;
-  return splat(b, folded::of_integer(holds ? 1 : 0), n.type);
+  return splat(b.into, folded::of_integer(holds ? 1 : 0), n.type);
 }
 
 /// An op on operands that repeat the same way is done before they are repeated.
-constexpr int before_broadcast(ir::builder& b, const moving_node& n) {
+constexpr int before_broadcast(simplifier& b, const moving_node& n) {
   int first = ir::no_node;
   for (int i = 0; i < n.num_operands; ++i) {
     if (constant_of(b.g, n[i]).known) continue;
@@ -295,9 +295,9 @@ constexpr int before_broadcast(ir::builder& b, const moving_node& n) {
   for (int i = 0; i < n.num_operands; ++i) {
     const folded value = constant_of(b.g, n[i]);
     small.operands[i] =
-        value.known ? splat(b, value, {b.type(n[i]).element, dims}) : b.g.operand(n[i], 0);
+        value.known ? splat(b.into, value, {b.type(n[i]).element, dims}) : b.g.operand(n[i], 0);
   }
-  return make_broadcast(b, simplified(b, small), n.type.dims, b.g.attribute(first));
+  return make_broadcast(b, b.simplified(b, small), n.type.dims, b.g.attribute(first));
 }
 
 /// Operands of a commutative op in one order, constants last: then equal sums are one node.

@@ -9,7 +9,7 @@
 namespace atled::passes::detail {
 
 /// reduce(reduce(x)) of the same kind, over the axes of both.
-constexpr int reduce_of_reduce(ir::builder& b, const moving_node& n) {
+constexpr int reduce_of_reduce(simplifier& b, const moving_node& n) {
   const int inner = n[0];
   const int x = b.g.operand(inner, 0);
   std::int64_t mask = b.g.attribute(inner);
@@ -22,7 +22,7 @@ constexpr int reduce_of_reduce(ir::builder& b, const moving_node& n) {
 }
 
 /// n equal numbers: their sum where it is exact, their extreme always.
-constexpr int reduce_of_broadcast(ir::builder& b, const moving_node& n) {
+constexpr int reduce_of_broadcast(simplifier& b, const moving_node& n) {
   const int wide = n[0];
   const std::int64_t repeated = n.attributes.values[0] & ~b.g.attribute(wide);
   if (repeated == 0) return ir::no_node;
@@ -61,7 +61,7 @@ constexpr int reduce_of_broadcast(ir::builder& b, const moving_node& n) {
 }
 
 /// reduce(transpose(x)): of x, and what is left is transposed.
-constexpr int reduce_of_transpose(ir::builder& b, const moving_node& n) {
+constexpr int reduce_of_transpose(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const std::int64_t order = b.g.attribute(n[0]);
   std::int64_t mask = 0;
@@ -81,7 +81,7 @@ constexpr int reduce_of_transpose(ir::builder& b, const moving_node& n) {
   return make(b, op::transpose, {small}, ir::attribute_list::of(rest));
 }
 
-constexpr int simplify_reduce(ir::builder& b, const moving_node& n) {
+constexpr int simplify_reduce(simplifier& b, const moving_node& n) {
   const int x = n[0];
   bool has_work = false;
   for (int i = 0; i < b.type(x).rank(); ++i) {

@@ -8,12 +8,19 @@
 
 namespace atled::passes {
 
-[[nodiscard]] constexpr int simplified(ir::builder& b, const moving_node& n);
-
 namespace detail {
 
+/// What a rule works with: the new graph, and `simplified` for what the rule itself makes.
+struct simplifier {
+  ir::builder& into;
+  const ir::graph& g;
+  int (*simplified)(simplifier& b, const moving_node& n);
+
+  [[nodiscard]] constexpr const tensor_type& type(int id) const { return g.type(id); }
+};
+
 /// A node that has been simplified.
-constexpr int make(ir::builder& b, op code, std::initializer_list<int> operands,
+constexpr int make(simplifier& b, op code, std::initializer_list<int> operands,
                    const ir::attribute_list& attributes = {}, const tensor_type& wanted = {}) {
   moving_node n{};
   n.code = code;
@@ -25,13 +32,13 @@ constexpr int make(ir::builder& b, op code, std::initializer_list<int> operands,
     in.types[in.size++] = b.type(x);
   }
   n.type = ir::infer_type(code, in, attributes, wanted).type;
-  return simplified(b, n);
+  return b.simplified(b, n);
 }
 
-constexpr int make_broadcast(ir::builder& b, int x, const shape& dims, std::int64_t mask) {
+constexpr int make_broadcast(simplifier& b, int x, const shape& dims, std::int64_t mask) {
   return make(b, op::broadcast, {x}, ir::attribute_list::of(mask), {b.type(x).element, dims});
 }
-constexpr int make_reshape(ir::builder& b, int x, const shape& dims) {
+constexpr int make_reshape(simplifier& b, int x, const shape& dims) {
   return make(b, op::reshape, {x}, {}, {b.type(x).element, dims});
 }
 
@@ -56,7 +63,7 @@ constexpr int scalar_behind(const ir::graph& g, int id) {
 }
 
 /// broadcast(reshape(x)), where the reshape only adds or drops axes of size 1.
-constexpr int broadcast_of_reshape(ir::builder& b, const moving_node& n) {
+constexpr int broadcast_of_reshape(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const shape& from = b.type(x).dims;
   const shape& middle = b.type(n[0]).dims;
@@ -76,7 +83,7 @@ constexpr int broadcast_of_reshape(ir::builder& b, const moving_node& n) {
   return axis == from.rank ? make_broadcast(b, x, n.type.dims, mask) : ir::no_node;
 }
 
-constexpr int simplify_broadcast(ir::builder& b, const moving_node& n) {
+constexpr int simplify_broadcast(simplifier& b, const moving_node& n) {
   const int x = n[0];
   const std::int64_t mask = n.attributes.values[0];
   if (b.type(x).dims == n.type.dims) return x;
@@ -99,7 +106,7 @@ constexpr int simplify_broadcast(ir::builder& b, const moving_node& n) {
   return ir::no_node;
 }
 
-constexpr int simplify_reshape(ir::builder& b, const moving_node& n) {
+constexpr int simplify_reshape(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (b.type(x).dims == n.type.dims) return x;
   if (b.g[x].code == op::reshape) return make_reshape(b, b.g.operand(x, 0), n.type.dims);
@@ -111,7 +118,7 @@ constexpr int simplify_reshape(ir::builder& b, const moving_node& n) {
 }
 
 /// transpose(dot(x, y)): batch axes in another order, or the free axes of y first.
-constexpr int transpose_of_dot(ir::builder& b, const moving_node& n) {
+constexpr int transpose_of_dot(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const int y = b.g.operand(n[0], 1);
   const auto axes = ir::dot_axes::unpacked(b.g.attributes_of(n[0]));
@@ -142,7 +149,7 @@ constexpr int transpose_of_dot(ir::builder& b, const moving_node& n) {
 }
 
 /// transpose(broadcast(x)): a broadcast of x, transposed first where its axes change their order.
-constexpr int transpose_of_broadcast(ir::builder& b, const moving_node& n) {
+constexpr int transpose_of_broadcast(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const std::int64_t mask = b.g.attribute(n[0]);
   std::int64_t order = 0;
@@ -160,7 +167,7 @@ constexpr int transpose_of_broadcast(ir::builder& b, const moving_node& n) {
   return make_broadcast(b, turned, n.type.dims, moved);
 }
 
-constexpr int simplify_transpose(ir::builder& b, const moving_node& n) {
+constexpr int simplify_transpose(simplifier& b, const moving_node& n) {
   const int x = n[0];
   const std::int64_t order = n.attributes.values[0];
   bool is_identity = true;
@@ -204,7 +211,7 @@ constexpr bool is_plain_slice(const ir::graph& g, int id) {
   return true;
 }
 
-constexpr int slice_of_broadcast(ir::builder& b, const moving_node& n) {
+constexpr int slice_of_broadcast(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const shape& from = b.type(x).dims;
   const std::int64_t mask = b.g.attribute(n[0]);
@@ -225,7 +232,7 @@ constexpr int slice_of_broadcast(ir::builder& b, const moving_node& n) {
 }
 
 /// A slice that lies within one operand of a concatenation.
-constexpr int slice_of_concatenate(ir::builder& b, const moving_node& n) {
+constexpr int slice_of_concatenate(simplifier& b, const moving_node& n) {
   const auto axis = static_cast<int>(b.g.attribute(n[0]));
   const std::int64_t begin = n.attributes.values[axis];
   const std::int64_t stride = n.attributes.values[n.type.rank() + axis];
@@ -245,7 +252,7 @@ constexpr int slice_of_concatenate(ir::builder& b, const moving_node& n) {
 }
 
 /// A slice of a pad without gaps that takes only what was there before.
-constexpr int slice_of_pad(ir::builder& b, const moving_node& n) {
+constexpr int slice_of_pad(simplifier& b, const moving_node& n) {
   const int x = b.g.operand(n[0], 0);
   const int rank = n.type.rank();
   ir::attribute_list moved = n.attributes;
@@ -262,7 +269,7 @@ constexpr int slice_of_pad(ir::builder& b, const moving_node& n) {
   return make(b, op::slice, {x}, moved, n.type);
 }
 
-constexpr int simplify_slice(ir::builder& b, const moving_node& n) {
+constexpr int simplify_slice(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (b.type(x).dims == n.type.dims) return x;
   switch (b.g[x].code) {
@@ -287,7 +294,7 @@ constexpr int simplify_slice(ir::builder& b, const moving_node& n) {
   }
 }
 
-constexpr int simplify_pad(ir::builder& b, const moving_node& n) {
+constexpr int simplify_pad(simplifier& b, const moving_node& n) {
   const int x = n[0];
   if (b.type(x).dims == n.type.dims) return x;
   const auto value = constant_of(b.g, x);
@@ -295,11 +302,11 @@ constexpr int simplify_pad(ir::builder& b, const moving_node& n) {
   const bool is_same =
       value.known && filler.known && value.integer == filler.integer &&
       std::bit_cast<std::int64_t>(value.real) == std::bit_cast<std::int64_t>(filler.real);
-  return is_same ? splat(b, value, n.type) : ir::no_node;
+  return is_same ? splat(b.into, value, n.type) : ir::no_node;
 }
 
 /// Slices of one value that lie side by side along the axis: where the value is whole again.
-constexpr int concatenate_of_slices(ir::builder& b, const moving_node& n) {
+constexpr int concatenate_of_slices(simplifier& b, const moving_node& n) {
   const auto axis = static_cast<int>(n.attributes.values[0]);
   if (!is_plain_slice(b.g, n[0])) return ir::no_node;
   const int x = b.g.operand(n[0], 0);
@@ -314,7 +321,7 @@ constexpr int concatenate_of_slices(ir::builder& b, const moving_node& n) {
 }
 
 /// Empty operands are dropped, and those that are concatenations along the same axis opened.
-constexpr int simplify_concatenate(ir::builder& b, const moving_node& n) {
+constexpr int simplify_concatenate(simplifier& b, const moving_node& n) {
   const auto axis = static_cast<int>(n.attributes.values[0]);
   if (n.num_operands == 1) return n[0];
   if (const int whole = concatenate_of_slices(b, n); whole != ir::no_node) return whole;
@@ -334,10 +341,10 @@ constexpr int simplify_concatenate(ir::builder& b, const moving_node& n) {
       flat.operands[flat.num_operands++] = is_nested ? b.g.operand(n[i], j) : n[i];
     }
   }
-  return has_changed ? simplified(b, flat) : ir::no_node;
+  return has_changed ? b.simplified(b, flat) : ir::no_node;
 }
 
-constexpr int simplify_reverse(ir::builder& b, const moving_node& n) {
+constexpr int simplify_reverse(simplifier& b, const moving_node& n) {
   std::int64_t mask = n.attributes.values[0];
   for (int i = 0; i < n.type.rank(); ++i) {
     if (n.type.dims[i] <= 1) mask &= ~(std::int64_t{1} << i);
@@ -353,7 +360,7 @@ constexpr int simplify_reverse(ir::builder& b, const moving_node& n) {
 }
 
 /// With starts that are known it is a slice.
-constexpr int simplify_dynamic_slice(ir::builder& b, const moving_node& n) {
+constexpr int simplify_dynamic_slice(simplifier& b, const moving_node& n) {
   if (b.type(n[0]).dims == n.type.dims) return n[0];
   ir::attribute_list attributes{};
   for (int i = 0; i < n.type.rank(); ++i) {
@@ -387,7 +394,7 @@ constexpr untransposed without_transpose(const ir::graph& g, int x, Role role) {
   return out;
 }
 
-constexpr int simplify_dot(ir::builder& b, const moving_node& n) {
+constexpr int simplify_dot(simplifier& b, const moving_node& n) {
   const auto axes = ir::dot_axes::unpacked(n.attributes);
   const auto left = without_transpose(b.g, n[0], [&](int i) { return axes.role_of_lhs(i); });
   const auto right = without_transpose(b.g, n[1], [&](int i) { return axes.role_of_rhs(i); });

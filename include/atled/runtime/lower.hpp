@@ -134,7 +134,7 @@ template <class T, class Epilogue>
 void run_dot(const step_data& data, std::byte* const* slots, std::byte* workspace, int threads) {
   using sum = accumulator_of<T>;
   const loops::epilogue_call call{{data.strides}, slots};
-  const loops::erased_epilogue<sum> epilogue{&call, &Epilogue::run};
+  const loops::erased_epilogue<sum> epilogue{&call, &Epilogue::run, &Epilogue::prefetch};
   kernels::gemm<sum>(data.gemm, reinterpret_cast<const T*>(slots[0]),
                      reinterpret_cast<const T*>(slots[1]), epilogue, workspace, threads);
 }

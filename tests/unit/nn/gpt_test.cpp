@@ -1,6 +1,6 @@
 // The model of examples/gpt, as a user of nn/ and optim/.
 // SPDX-License-Identifier: MIT
-#include "../../../examples/gpt/model.hpp"
+#include "gpt/model.hpp"
 #include "support/catch.hpp"
 #include "support/near.hpp"
 #include <cmath>

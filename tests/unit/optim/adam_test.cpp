@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "atled/optim/adam.hpp"
 
+#include "atled/ops/elementwise.hpp"
 #include "atled/transform/jit.hpp"
 
 #include "support/catch.hpp"
 #include "support/near.hpp"
 #include <cmath>
+#include <memory>
+#include <tuple>
 
 namespace {
 
@@ -93,4 +96,16 @@ TEST_CASE("adamw: f32 weights move where bf16 alone would stand still", "[optim]
   for (int i = 0; i < 100; ++i) std::tie(weight, seen) = step(weight);
   CHECK(weight.item() == Approx(0.94).epsilon(1e-5));
   CHECK(static_cast<float>(seen.item()) == 0.94140625F);
+}
+
+TEST_CASE("adamw: a gradient of another shape is a sentence", "[optim]") {
+  const auto owner = std::make_unique<ir::builder>();
+  ir::builder& b = *owner;
+  const std::tuple<expr> weight{expr(b, b.parameter({dtype::f32, shape::of({3, 4})}))};
+  const std::tuple<expr> gradient{expr(b, b.parameter({dtype::f32, shape::of({4})}))};
+  const auto state = optim::adamw::init(weight);
+  const auto moved = rule.update(weight, gradient, state, located(0.1, {"t.cpp", 9, ""}));
+  CHECK(std::get<0>(moved.first).is_poison());
+  CHECK(b.problem.view() ==
+        "t.cpp:9: adamw: parameter f32[3,4] and gradient f32[4]: shapes must be equal");
 }
