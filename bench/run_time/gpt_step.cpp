@@ -30,7 +30,7 @@ using bench::all_parts;
 using bench::part;
 using bench::preset;
 
-constexpr const char* usage =
+constexpr const char* help =
     "bench.gpt_step [--preset NAME] [--threads N] [--seconds S] [--serve]\n"
     "  times forward, forward_backward and step for S seconds in all (default: nano, 1, 10)\n"
     "  --serve: does one step, then, for each line N on the input, steps for N seconds";
@@ -86,7 +86,7 @@ std::unique_ptr<preset> make(std::string_view name) {
   __builtin_unreachable();
 }
 
-/// Batches of tokens that look random: the same numbers as `Batches` in peers.py.
+/// Batches of tokens that look random: the numbers of `Batches` in peers.py.
 class batches {
  public:
   explicit batches(const gpt::config& c) : sizes_(c) {}
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string_view> words(argv + 1, argv + argc);
     if (std::find(words.begin(), words.end(), "--help") != words.end()) {
-      std::puts(usage);
+      std::puts(help);
       return 0;
     }
     const options chosen = parse(words);

@@ -48,10 +48,22 @@ using gemm_batch_index = std::array<std::int64_t, 3>;
 
 /// Consumes `count` finished sums of one row, from `column` on; called once for each element.
 template <class E, class Acc>
-concept gemm_epilogue = requires(const E& e, const gemm_batch_index& batch, std::int64_t row,
-                                 std::int64_t column, int count, const Acc* sums) {
+concept gemm_row_epilogue = requires(const E& e, const gemm_batch_index& batch, std::int64_t row,
+                                     std::int64_t column, int count, const Acc* sums) {
   e(batch, row, column, count, sums);
 };
+
+/// An epilogue that takes the rows of a tile at once, `sums_row_stride` apart: one call for some
+/// 400 elements, for those that have something to prepare.
+template <class E, class Acc>
+concept gemm_tile_epilogue = requires(const E& e, const gemm_batch_index& batch, std::int64_t row,
+                                      int rows, std::int64_t column, int count, const Acc* sums,
+                                      std::int64_t sums_row_stride) {
+  e.tile(batch, row, rows, column, count, sums, sums_row_stride);
+};
+
+template <class E, class Acc>
+concept gemm_epilogue = gemm_row_epilogue<E, Acc> || gemm_tile_epilogue<E, Acc>;
 
 /// An epilogue that only stores: the tile may write to its memory directly.
 template <class E, class Acc>
@@ -99,7 +111,7 @@ namespace detail {
 
 // The longest chunk of k, and the most rows and columns of an item: what tiles read again and
 // again, a block of lhs and the sums that wait for the next chunk, is to stay in the L2 cache.
-inline constexpr std::int64_t longest_chunk = 384, most_rows = 256, most_columns_in_chunks = 512;
+inline constexpr std::int64_t longest_chunk = 384, most_rows = 512, most_columns_in_chunks = 768;
 
 // How a product is cut into items. Only `num_chunks` changes bits, and it depends on k alone.
 struct gemm_plan {
@@ -233,8 +245,7 @@ struct gemm_problem {
   gemm_plan plan;
 };
 
-// One item. Sums of all chunks but the last wait in `partial`, tile after tile, or in the memory of
-// a direct epilogue.
+// One item. The sums of all chunks but the last wait in `partial`, tile after tile.
 template <class Acc, class L, class R, class Epilogue>
 [[gnu::noinline]] void multiply(const gemm_problem<Acc, L, R>& problem, std::int64_t index,
                                 const Epilogue& epilogue, std::byte* workspace) {
@@ -259,41 +270,29 @@ template <class Acc, class L, class R, class Epilogue>
                                                shape.rhs, k, columns, item.rows, packed_rhs);
       tile_operands<Acc> t{left.data, left.row_stride, left.k_stride, right.data, right.k_stride,
                            nullptr,   width,           nullptr,       width};
-      const std::int64_t next = item.column + item.columns - column - width;
-      const bool prefetches = right.data == packed_rhs && next > 0;
       for (std::int64_t tile = 0; tile < item.rows; tile += tile_rows) {
-        if (prefetches) {
-          prefetch_rhs(k, static_cast<int>(std::min(width, next)),
-                       rhs + offset(shape.rhs, item.batch, k_begin, column + width),
-                       shape.rhs.row_stride, shape.rhs.column_stride, tile / tile_rows,
-                       ceil_div(item.rows, tile_rows));
-        }
         const std::int64_t row = item.row + tile;
         const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows, item.rows - tile));
-        bool stored = !last;
+        bool gives = last;
+        t.sums = chunk > 0 ? partial : nullptr;
         t.out = last ? finished : partial;
-        t.sums = partial;
         if constexpr (gemm_direct_epilogue<Epilogue, Acc>) {
-          if (columns % loops::native_lanes<Acc> == 0) {
-            t.sums = t.out = epilogue.address(item.batch, row, column);
-            t.sums_row_stride = t.out_row_stride = epilogue.row_stride;
-            stored = true;
+          if (last && columns % loops::native_lanes<Acc> == 0) {
+            t.out = epilogue.address(item.batch, row, column);
+            t.out_row_stride = epilogue.row_stride;
+            gives = false;
           }
-        }
-        if (chunk == 0) t.sums = nullptr;
-        if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
-          if (!stored) epilogue.prefetch(item.batch, row, rows, column, columns);
         }
         multiply_tile(rows, columns, k, t);
         if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
-          if (!stored) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
+          if (gives) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
         } else {
-          for (int r = 0; !stored && r < rows; ++r) {
+          for (int r = 0; gives && r < rows; ++r) {
             epilogue(item.batch, row + r, column, columns, finished + r * width);
           }
         }
         t.lhs += left.tile_stride;
-        partial += plan.num_chunks > 1 ? tile_rows * width : 0;
+        if (plan.num_chunks > 1) partial += tile_rows * width;
       }
     }
   }
@@ -312,8 +311,8 @@ template <class Acc>
 
 /// Multiplies each lhs[m, k] of a batch with its rhs[k, n] and gives the products to `epilogue`.
 ///
-///   epilogue(batch, row, column, count, sums)    sums[0, count) of one row, count <= a tile's
-///   width
+///   epilogue(batch, row, column, count, sums)    sums[0, count) of one row, at most a tile's width
+///   epilogue.tile(batch, row, rows, column, count, sums, stride)    if it has that: all of a tile
 ///
 /// Each element is given exactly once, by one thread; several threads call at the same time.
 /// Products are summed as `Acc`; operands of another type (bf16) are widened while they are packed.
@@ -321,7 +320,8 @@ template <class Acc>
 ///
 /// Pre: `workspace` is aligned to 64 bytes and has gemm_workspace_bytes<Acc>(shape, threads) bytes.
 /// Cost: 2*m*n*k flops for each batch item, at about nine tenths of what the FMA units can do.
-template <class Acc, class L, class R, gemm_epilogue<Acc> Epilogue>
+template <class Acc, class L, class R, class Epilogue>
+  requires gemm_epilogue<Epilogue, Acc>
 void gemm(const gemm_shape& shape, const L* lhs, const R* rhs, const Epilogue& epilogue,
           std::byte* workspace, [[maybe_unused]] int threads = 1) {
   const std::int64_t batches = shape.batch[0] * shape.batch[1] * shape.batch[2];

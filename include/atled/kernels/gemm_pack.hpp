@@ -133,24 +133,6 @@ template <class T, class S>
   }
 }
 
-/// Asks for part `part` of `parts` of what `pack_rhs` will read with these arguments.
-///
-/// A panel is a narrow strip of a wide matrix: no hardware sees where it goes on. While the tiles
-/// of one panel are computed, the next is on its way to the L2 cache.
-template <class S>
-void prefetch_rhs(std::int64_t k, int columns, const S* rhs, std::int64_t k_stride,
-                  std::int64_t column_stride, std::int64_t part, std::int64_t parts) noexcept {
-  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(S));
-  const bool by_rows = column_stride == 1;
-  const std::int64_t strips = by_rows ? k : columns, length = by_rows ? columns : k;
-  const std::int64_t stride = by_rows ? k_stride : column_stride;
-  for (std::int64_t i = strips * part / parts; i < strips * (part + 1) / parts; ++i) {
-    for (std::int64_t at = 0; at < length; at += line) {
-      __builtin_prefetch(rhs + i * stride + at, 0, 2);
-    }
-  }
-}
-
 // Rows of a packed tile whose rows lie side by side: whole registers.
 template <class T>
 inline constexpr int packed_tile_rows =

@@ -29,8 +29,8 @@ struct linear {
   ///
   /// Source: LeCun, Bottou, Orr and Mueller, Efficient BackProp, 1998, section 4.6.
   template <key_like Key>
-  [[nodiscard]] static constexpr linear init(const Key& key,
-                                             double deviation = 1 / square_root(static_cast<double>(In))) {
+  [[nodiscard]] static constexpr linear init(
+      const Key& key, double deviation = 1 / square_root(static_cast<double>(In))) {
     return {initializers::normal<T, In, Out>(key, deviation), initializers::zeros<T, Out>(key)};
   }
 };

@@ -1,10 +1,10 @@
 // atled/passes/jvp.hpp: forward mode: for each node the tangent of its result, appended to the
-// graph. Reads: passes/stable.hpp. All derivative rules of the library are in `jvp_rule` below;
-// reverse mode is passes/transpose.hpp on what this pass appends.
+// graph. Reads: passes/stable.hpp, passes/removable.hpp. All derivative rules of the library are in
+// `jvp_rule` below; reverse mode is passes/transpose.hpp on what this pass appends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/passes/stable.hpp"
+#include "atled/passes/removable.hpp"
 
 namespace atled::passes {
 namespace detail {
@@ -128,6 +128,13 @@ constexpr int log_tangent(ir::builder& b, int x, const TangentAt& tangent_at) {
 template <class TangentAt>
 constexpr bool stable_tangent(ir::builder& b, int z, const TangentAt& tangent_at, int& out) {
   const op code = b.g[z].code;
+  if (code == op::div) {
+    const int operands[] = {b.g.operand(z, 0), b.g.operand(z, 1)};
+    const op function = removable_function(b.g, operands);
+    if (function == op::div) return false;
+    out = scaled(b, tangent_at(operands[1]), quotient_slope(b, function, z, operands[1]));
+    return true;
+  }
   if (code != op::log && code != op::log1p && code != op::sqrt) return false;
   const int x = b.g.operand(z, 0);
   if (code == op::log) {

@@ -4,9 +4,9 @@
 //
 // What a rule may do: an identity holds for all values, NaN, infinities and signed zeros included.
 // So x * 0 stays, x + 0.0 stays (it makes -0.0 positive), nothing is reassociated. Exceptions,
-// which are as accurate or more: x^3 and x^4 become products; sums of sums, and sums of equal
-// numbers (a power of two of them), become one; disjoint parts are laid side by side in place of
-// being added; the forms of passes/stable.hpp.
+// which are as accurate or more: x^3 and x^4 become products; factors 2^k join other constants;
+// sums of sums, and sums of equal numbers (a power of two of them), become one; disjoint parts are
+// laid side by side in place of being added; the forms of passes/stable.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -136,7 +136,7 @@ constexpr int simplified(simplifier& b, const moving_node& given) {
   if (const int out = stable_value(b.into, n.code, n.operands); out != ir::no_node) return out;
   if (const int out = simplify_rule(b, n); out != ir::no_node) return out;
   if (is_elementwise(n.code)) {
-    if (const int out = before_broadcast(b, n); out != ir::no_node) return out;
+    if (const int out = before_move(b, n); out != ir::no_node) return out;
   }
   return keep(b.into, n);
 }

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/removable.hpp"
 #include "atled/passes/simplify_shape.hpp"
-#include "atled/passes/stable.hpp"
 
 namespace atled::passes::detail {
 
@@ -118,6 +118,22 @@ constexpr int simplify_sub(simplifier& b, const moving_node& n) {
   return negated != ir::no_node ? make(b, op::add, {n[0], negated}) : ir::no_node;
 }
 
+/// (x * c) * d is x * (c * d) where one of the two only moves the binary point.
+constexpr int product_of_constants(simplifier& b, const moving_node& n) {
+  const auto outer = number_of(b.g, n[1]);
+  if (!outer.known || !is_floating(n.type.element) || b.g[n[0]].code != op::mul) {
+    return ir::no_node;
+  }
+  const auto inner = number_of(b.g, b.g.operand(n[0], 1));
+  if (!inner.known || (!is_power_of_two(inner.value) && !is_power_of_two(outer.value))) {
+    return ir::no_node;
+  }
+  const double product = inner.value * outer.value;
+  const double size = product < 0 ? -product : product;
+  if (!(size > 1e-30 && size < 1e30)) return ir::no_node;
+  return make(b, op::mul, {b.g.operand(n[0], 0), make_splat(b, product, n.type)});
+}
+
 constexpr int simplify_mul(simplifier& b, const moving_node& n) {
   const int left = operand_if(b.g, n[0], op::neg);
   const int right = operand_if(b.g, n[1], op::neg);
@@ -132,7 +148,7 @@ constexpr int simplify_mul(simplifier& b, const moving_node& n) {
     }
   }
   if (left != ir::no_node && right != ir::no_node) return make(b, op::mul, {left, right});
-  return ir::no_node;
+  return product_of_constants(b, n);
 }
 
 constexpr int simplify_strong_mul(simplifier& b, const moving_node& n) {
@@ -155,6 +171,7 @@ constexpr int simplify_div(simplifier& b, const moving_node& n) {
   const int left = operand_if(b.g, n[0], op::neg);
   const int right = operand_if(b.g, n[1], op::neg);
   if (left != ir::no_node && right != ir::no_node) return make(b, op::div, {left, right});
+  if (removable_function(b.g, n.operands) != op::div) return quotient_value(b.into, n.operands);
   return ir::no_node;
 }
 
@@ -190,6 +207,9 @@ constexpr int simplify_select(simplifier& b, const moving_node& n) {
   if (const auto p = number_of(b.g, n[0]); p.known) return n[p.is_zero() ? 2 : 1];
   const int opposite = operand_if(b.g, n[0], op::logical_not);
   if (opposite != ir::no_node) return make(b, op::select, {opposite, n[2], n[1]});
+  if (b.g[n[2]].code == op::select && b.g.operand(n[2], 0) == n[0]) {  // chosen already
+    return make(b, op::select, {n[0], n[1], b.g.operand(n[2], 2)});
+  }
   if (n.type.element != dtype::boolean) return ir::no_node;
   const auto x = number_of(b.g, n[1]);
   const auto y = number_of(b.g, n[2]);
@@ -276,20 +296,28 @@ constexpr int simplify_compare(simplifier& b, const moving_node& n) {
   return splat(b.into, folded::of_integer(holds ? 1 : 0), n.type);
 }
 
-/// An op on operands that repeat the same way is done before they are repeated.
-constexpr int before_broadcast(simplifier& b, const moving_node& n) {
+/// A node is the same move of its operand as another, of operands of one shape.
+constexpr bool moves_alike(const ir::graph& g, int lhs, int rhs) {
+  if (g[lhs].code != g[rhs].code) return false;
+  if (!(g.type(g.operand(lhs, 0)).dims == g.type(g.operand(rhs, 0)).dims)) return false;
+  return g[lhs].code == op::reshape || g.attribute(lhs) == g.attribute(rhs);
+}
+
+/// An op on operands that are repeated the same way, or get the same axes of size 1, is done
+/// before.
+constexpr int before_move(simplifier& b, const moving_node& n) {
   int first = ir::no_node;
   for (int i = 0; i < n.num_operands; ++i) {
     if (constant_of(b.g, n[i]).known) continue;
-    if (b.g[n[i]].code != op::broadcast) return ir::no_node;
+    const op code = b.g[n[i]].code;
+    if (code != op::broadcast && code != op::reshape) return ir::no_node;
     if (first == ir::no_node) first = n[i];
-    if (b.g.attribute(n[i]) != b.g.attribute(first) ||
-        !(b.type(b.g.operand(n[i], 0)).dims == b.type(b.g.operand(first, 0)).dims)) {
-      return ir::no_node;
-    }
+    if (!moves_alike(b.g, n[i], first)) return ir::no_node;
   }
   if (first == ir::no_node) return ir::no_node;
   const shape& dims = b.type(b.g.operand(first, 0)).dims;
+  const bool is_reshape = b.g[first].code == op::reshape;
+  if (is_reshape && !(squeezed(dims) == squeezed(n.type.dims))) return ir::no_node;
   moving_node small = n;
   small.type.dims = dims;
   for (int i = 0; i < n.num_operands; ++i) {
@@ -297,7 +325,9 @@ constexpr int before_broadcast(simplifier& b, const moving_node& n) {
     small.operands[i] =
         value.known ? splat(b.into, value, {b.type(n[i]).element, dims}) : b.g.operand(n[i], 0);
   }
-  return make_broadcast(b, b.simplified(b, small), n.type.dims, b.g.attribute(first));
+  const int done = b.simplified(b, small);
+  if (is_reshape) return make_reshape(b, done, n.type.dims);
+  return make_broadcast(b, done, n.type.dims, b.g.attribute(first));
 }
 
 /// Operands of a commutative op in one order, constants last: then equal sums are one node.

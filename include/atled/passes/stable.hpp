@@ -11,6 +11,7 @@
 //   sqrt(a * a)              abs(a)                                 sign(a) da
 //   1 - tanh(a)^2            sech(a)^2                              is safe already
 //   x * log(x)               0 at 0                                 is safe already
+//   sin(x) / x, ...          see passes/removable.hpp
 //
 // A quotient is taken apart only where x or y is one of the other exponentials.
 // SPDX-License-Identifier: MIT

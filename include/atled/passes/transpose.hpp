@@ -164,7 +164,7 @@ constexpr int unsliced(ir::builder& b, int ct, int z) {
   return b.pad(ct, b.constant(0, type.element), low, interior, type.dims);
 }
 
-/// `z` with a cotangent in place of its operand `place` and another in place of operand 0.
+/// `code` on `first` and `second` (which may be absent) and the operands of `z` from `skip` on.
 constexpr int with_operands(ir::builder& b, op code, int z, int first, int second, int skip,
                             const tensor_type& wanted) {
   int operands[ir::operand_types::capacity]{};

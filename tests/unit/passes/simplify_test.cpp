@@ -238,6 +238,24 @@ TEST_CASE("simplify: what is repeated is computed before", "[passes]") {
         }) == "mul a b; exp c; broadcast[axes=()] d");
 }
 
+TEST_CASE("simplify: axes of size 1 are added last, so that repeating them is one move",
+          "[passes]") {
+  CHECK(simplified_equations({f32_of({2, 8})}, [](ir::builder& b, const ids_t& x) {
+          const int row = b.reshape(b.reduce(op::reduce_sum, x[0], 2), shape::of({2, 1}));
+          return b.broadcast(b.scale(row, 0.125), shape::of({2, 8}), 3);
+        }) == "reduce_sum[axes=(1)] a; broadcast[axes=()] 0.125; mul b d; broadcast[axes=(0)] e");
+}
+
+TEST_CASE("simplify: a factor that is a power of two joins another constant", "[passes]") {
+  const auto scaled = [](double first, double second) {
+    return simplified_equations({f32_of({})}, [=](ir::builder& b, const ids_t& x) {
+      return b.scale(b.scale(x[0], first), second);
+    });
+  };
+  CHECK(scaled(3, 0.5) == "mul a 1.5");
+  CHECK(scaled(3, 5) == "mul a 3.0; mul c 5.0");
+}
+
 TEST_CASE("simplify: equal nodes are one and dead nodes are none, in any order of operands",
           "[passes]") {
   CHECK(simplified_equations({f32_of({}), f32_of({})}, [](ir::builder& b, const ids_t& x) {
