@@ -62,7 +62,7 @@ class Contender:
             self.ready_s = time.monotonic() - begin
             self.first_loss = self.answer("first_step", limit)["loss"]
             self.first_step_s = time.monotonic() - begin
-        except RuntimeError:
+        except BaseException:
             self.end()
             raise
         self.pause()
@@ -97,10 +97,10 @@ class Contender:
 
     def end(self):
         self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.close()
         try:
+            self.process.stdin.close()
             self.process.wait(20)
-        except subprocess.TimeoutExpired:
+        except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
 
@@ -182,6 +182,7 @@ def main():
     unknown = set(filter(None, chosen.peers.split(","))) - set(PEERS)
     if unknown:
         sys.exit(f"compare: --peers {' '.join(unknown)}: it must be a list of {' '.join(PEERS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the contenders are ended too
     for threads in map(int, chosen.threads.split(",")):
         try:
             show(chosen, threads, compare(chosen, threads))

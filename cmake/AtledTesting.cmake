@@ -4,7 +4,8 @@ find_package(Catch2 REQUIRED)
 # Main of all test executables, compiled once; its speed matters to nobody.
 add_library(atled_test_main OBJECT "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
 target_compile_features(atled_test_main PUBLIC cxx_std_20)
-target_include_directories(atled_test_main PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+target_include_directories(atled_test_main PUBLIC "${PROJECT_SOURCE_DIR}/tests"
+                                                  "${PROJECT_SOURCE_DIR}/examples")
 target_compile_options(atled_test_main PRIVATE -O0)
 target_link_libraries(atled_test_main PUBLIC Catch2::Catch2 PRIVATE atled_sanitizers)
 

@@ -78,7 +78,7 @@
 #include "atled/runtime/freeze.hpp"
 #include "atled/runtime/function_of.hpp"
 #include "atled/runtime/lower.hpp"
-#include "atled/runtime/program.hpp"
+#include "atled/transform/program.hpp"
 #include "atled/runtime/threads.hpp"
 #include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"

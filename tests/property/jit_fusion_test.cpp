@@ -1,6 +1,5 @@
-// property/jit_fusion_test.cpp: programs that fuse in every way equal their graphs run node by node.
-// Reads: property/compiled.hpp.
-// SPDX-License-Identifier: MIT
+// property/jit_fusion_test.cpp: programs that fuse in every way equal their graphs run node by
+// node. Reads: property/compiled.hpp. SPDX-License-Identifier: MIT
 #include "property/compiled.hpp"
 
 using namespace atled;
@@ -39,8 +38,8 @@ TEST_CASE("jit: an elementwise chain with broadcasts is one kernel and agrees", 
   CHECK(agrees(f, some<5, 67>(1), some<67>(2), some<5, 1>(3), tensor<f32>(1.5F)));
   CHECK(agrees(f, some<1, 1>(1), some<1>(2), some<1, 1>(3), tensor<f32>(1.5F)));
   CHECK(agrees(f, some<3, 2, 33>(1), some<33>(2), some<2, 1>(3), tensor<f32>(2.0F)));
-  using program = decltype(jit(f))::program<tensor<f32, 5, 67>, tensor<f32, 67>, tensor<f32, 5, 1>,
-                                            tensor<f32>>;
+  using program = decltype(jit(
+      f))::program<tensor<f32, 5, 67>, tensor<f32, 67>, tensor<f32, 5, 1>, tensor<f32>>;
   STATIC_REQUIRE(program::num_steps == 1);
 }
 
@@ -60,7 +59,9 @@ TEST_CASE("jit: softmax along other axes agrees", "[property]") {
 }
 
 TEST_CASE("jit: layer norm and its gradient agree", "[property]") {
-  constexpr auto loss = [](auto x, auto g, auto b, auto w) { return sum(scaled_norm(x, g, b) * w); };
+  constexpr auto loss = [](auto x, auto g, auto b, auto w) {
+    return sum(scaled_norm(x, g, b) * w);
+  };
   CHECK(agrees(scaled_norm, some<6, 40>(1), some<40>(2), some<40>(3)));
   CHECK(agrees(scaled_norm, some<2, 3, 40>(1), some<40>(2), some<40>(3)));
   CHECK(agrees(grad(loss, argnums<0, 1, 2>), some<6, 40>(1), some<40>(2), some<40>(3),
@@ -130,11 +131,16 @@ TEST_CASE("jit: moved elements agree", "[property]") {
   CHECK(agrees([](auto x) { return transpose(x, {2, 0, 1}); }, some<3, 4, 5>(1)));
   CHECK(agrees([](auto x) { return reshape(transpose(x), {4, 3}) * 2.0F; }, some<3, 4>(1)));
   CHECK(agrees([](auto x) { return flip(x, 1) + x; }, some<3, 4>(1)));
-  CHECK(agrees([](auto x, auto y) { return concatenate({x, y, x}, 1); }, some<3, 4>(1),
-               some<3, 2>(2)));
+  CHECK(agrees(
+      [](auto x, auto y) {
+        return concatenate({x, y, x}, 1);
+      },
+      some<3, 4>(1), some<3, 2>(2)));
   CHECK(agrees([](auto x) { return exp(slice_in_dim(x, 1, 4, 2, 1)); }, some<3, 5>(1)));
-  CHECK(agrees([](auto x) { return std::make_tuple(x, x, transpose(x), x + 0.0F); }, some<3, 4>(1)));
-  CHECK(agrees([](auto x) { return std::make_tuple(zeros_like(x), iota_like(x, 1)); }, some<3, 4>(1)));
+  CHECK(
+      agrees([](auto x) { return std::make_tuple(x, x, transpose(x), x + 0.0F); }, some<3, 4>(1)));
+  CHECK(agrees([](auto x) { return std::make_tuple(zeros_like(x), iota_like(x, 1)); },
+               some<3, 4>(1)));
 }
 
 TEST_CASE("jit: gather and its gradient agree", "[property]") {
@@ -152,15 +158,16 @@ TEST_CASE("jit: a gradient of a gradient agrees", "[property]") {
 
 TEST_CASE("jit: f64, integers and booleans agree", "[property]") {
   constexpr auto f = [](auto x, auto n) {
-    return std::make_tuple(where(n > 3, x, -x), n * 2 + 1, (n & 1) == 0, x + n, astype<i32>(x * 10));
+    return std::make_tuple(where(n > 3, x, -x), n * 2 + 1, (n & 1) == 0, x + n,
+                           astype<i32>(x * 10));
   };
   CHECK(compiled_distance(f, numbers_for<tensor<f64, 19>>(1), numbers_for<tensor<i32, 19>>(2)) <
         1e-14);
   CHECK(compiled_distance(f, numbers_for<tensor<f64, 19>>(1), numbers_for<tensor<i64, 19>>(2)) <
         1e-14);
   CHECK(compiled_distance([](auto x, auto w) { return matmul(x, w); },
-                          numbers_for<tensor<f64, 9, 8>>(1), numbers_for<tensor<f64, 8, 21>>(2)) <
-        1e-14);
+                          numbers_for<tensor<f64, 9, 8>>(1),
+                          numbers_for<tensor<f64, 8, 21>>(2)) < 1e-14);
 }
 
 TEST_CASE("jit: a donated argument is updated in place, with the same numbers", "[property]") {
@@ -175,6 +182,7 @@ TEST_CASE("jit: a donated argument is updated in place, with the same numbers", 
   CHECK(x.is_empty());
   CHECK(distance(numbers_of(std::tuple(next, total)), all_values(f, kept, y)) < 2e-6);
   auto again = kept;
-  auto [both, sum_of_both] = step(std::move(again), again);  // NOLINT: one tensor, given up and read
+  auto [both, sum_of_both] =
+      step(std::move(again), again);  // NOLINT: one tensor, given up and read
   CHECK(distance(numbers_of(std::tuple(both, sum_of_both)), all_values(f, kept, kept)) < 2e-6);
 }

@@ -1,5 +1,5 @@
 // atled/ir/compact.hpp: a graph cut to its size, so that a program can carry it to run time.
-// Reads: ir/graph.hpp. Used by runtime/program.hpp for printing.
+// Reads: ir/graph.hpp. Used by transform/program.hpp for printing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -73,13 +73,12 @@ concept gemm_direct_epilogue = requires(const E& e, const gemm_batch_index& batc
   { e.row_stride } -> std::convertible_to<std::int64_t>;
 };
 
-/// An epilogue that takes whole tiles, one call for up to `tile_rows` rows, and is told of each
-/// tile before it is computed, so that it can fetch what it will read.
-template <class E, class Acc>
-concept gemm_tile_epilogue = requires(const E& e, const gemm_batch_index& batch, std::int64_t row,
-                                      int count, const Acc* sums, std::int64_t stride) {
-  e.prefetch(batch, row, count, row, count);
-  e.tile(batch, row, count, row, count, sums, stride);
+/// An epilogue that is told of each tile before it is computed, so that it can fetch what it reads.
+template <class E>
+concept gemm_fetching_epilogue = requires(const E& e, const gemm_batch_index& batch,
+                                          std::int64_t row, int rows, std::int64_t column,
+                                          int count) {
+  e.prefetch(batch, row, rows, column, count);
 };
 
 /// Stores the product as `T`, columns side by side. Units: strides in elements.
@@ -282,6 +281,9 @@ template <class Acc, class L, class R, class Epilogue>
             t.out_row_stride = epilogue.row_stride;
             gives = false;
           }
+        }
+        if constexpr (gemm_fetching_epilogue<Epilogue>) {
+          if (gives) epilogue.prefetch(item.batch, row, rows, column, columns);
         }
         multiply_tile(rows, columns, k, t);
         if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {

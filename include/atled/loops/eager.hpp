@@ -99,8 +99,8 @@ template <class A, class B>
 template <eager_operand X>
 [[nodiscard]] auto operator!(X&& x) {
   if constexpr (loops::eager::is_equality_v<X>) {
-    using op = typename std::remove_cvref_t<X>::node_type::op_type;
-    constexpr bool equal = std::same_as<op, loops::eager::equal>;
+    using compared = typename std::remove_cvref_t<X>::node_type::op_type;
+    constexpr bool equal = std::same_as<compared, loops::eager::equal>;
     using other = std::conditional_t<equal, loops::eager::not_equal, loops::eager::equal>;
     return lazy(loops::eager::node_of(std::forward<X>(x)).template with_op<other>());
   } else {

@@ -26,7 +26,8 @@ struct fused_epilogue;
 
 template <int N, class Acc, class... Slots, class... Terms>
 struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
-  static constexpr int num_slots = sizeof...(Slots);
+  static constexpr int num_slots = static_cast<int>(sizeof...(Slots));
+  static constexpr std::size_t slot_count = sizeof...(Slots);
 
   /// A finished tile: `rows` x `columns` sums, `sums_stride` apart, from (row, column) on.
   static void run(const void* opaque, const std::array<std::int64_t, 3>& batch, std::int64_t row,
@@ -34,7 +35,7 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
                   std::int64_t sums_stride) {
     const auto& call = *static_cast<const epilogue_call*>(opaque);
     row_state state;
-    std::int64_t row_steps[num_slots];
+    std::int64_t row_steps[slot_count];
     constexpr std::int64_t sizes[] = {
         (Slots::use == slot_use::index
              ? 1
@@ -59,12 +60,14 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
     }
   }
 
-  /// Fetches what `run` will touch: rows of a tile are pages apart, so that no hardware guesses them.
+  /// Fetches what `run` will touch: rows of a tile are pages apart, so that no hardware guesses
+  /// them.
   static void prefetch(const void* opaque, const std::array<std::int64_t, 3>& batch,
                        std::int64_t row, int rows, std::int64_t column, int columns) {
     const auto& call = *static_cast<const epilogue_call*>(opaque);
     constexpr std::int64_t line = 64;
-    constexpr std::int64_t sizes[] = {static_cast<std::int64_t>(sizeof(typename Slots::element))...};
+    constexpr std::int64_t sizes[] = {
+        static_cast<std::int64_t>(sizeof(typename Slots::element))...};
     constexpr bool has_memory[] = {(Slots::use == slot_use::memory)...};
     const std::int64_t* strides = call.shape.strides;
     for (int s = 0; s < num_slots; ++s, strides += 5) {
@@ -83,8 +86,8 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
   using frame = detail::frame<sequence, N, Terms...>;
 
   struct row_state {
-    std::int64_t at[num_slots];
-    std::int64_t step[num_slots];
+    std::int64_t at[slot_count];
+    std::int64_t step[slot_count];
     const Acc* sums;
   };
 

@@ -1,10 +1,10 @@
-// atled/loops/loop.hpp: runs a fused group, row by row, as a list of terms that the compiler inlines.
-// Reads: loops/terms.hpp. The types are built by runtime/lower.hpp.
+// atled/loops/loop.hpp: runs a fused group, row by row, as a list of terms that the compiler
+// inlines. Reads: loops/terms.hpp. The types are built by runtime/lower.hpp.
 //
 // The domain is rows x inner. For each row the stages run in order: an even stage once, an odd one
 // for each packet of the row. A reduction along the row in stage 2p + 1 is a value from stage
-// 2p + 2 on: a softmax is stages 1 (maximum), 3 (exponentials and their sum) and 5 (quotient), all on
-// a row that stays in the cache. Reductions over rows go to one partial result for each chunk of
+// 2p + 2 on: a softmax is stages 1 (maximum), 3 (exponentials and their sum) and 5 (quotient), all
+// on a row that stays in the cache. Reductions over rows go to one partial result for each chunk of
 // rows; the chunks are cut by the shape and added up in their order, on any number of threads.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -139,8 +139,8 @@ ATLED_INLINE void evaluate(compute_term<Stage, Function, T, Operand...>, Frame& 
     at<I>(f) = Function::apply(at<Operand>(f)...);
   }
 }
-template <int I, bool Full, int N, int Stage, int Slot, class T, walk Walk, int Operand, class Frame,
-          class Row>
+template <int I, bool Full, int N, int Stage, int Slot, class T, walk Walk, int Operand,
+          class Frame, class Row>
 ATLED_INLINE void evaluate(store_term<Stage, Slot, T, Walk, Operand>, Frame& f, const Row& row,
                            std::int64_t column, int count) {
   store_packet<T, Walk, Full, N>(pointer<T>(row.at[Slot]), at<Operand>(f), column, row.step[Slot],
@@ -229,8 +229,8 @@ inline void combine_partials(partial_term<Stage, Combine, T, Slot, Whole, Walk, 
     const int count = static_cast<int>(size - i < lanes ? size - i : lanes);
     auto sum = load_packet<T, walk::unit, false, lanes>(in, i, 1, count);
     for (std::int64_t c = 1; c < chunks; ++c) {
-      sum = Combine::apply(sum,
-                           load_packet<T, walk::unit, false, lanes>(in + c * size, i, 1, count));
+      sum =
+          Combine::apply(sum, load_packet<T, walk::unit, false, lanes>(in + c * size, i, 1, count));
     }
     store_packet<T, walk::unit, false, lanes>(out, sum, i, 1, count);
   }
@@ -249,7 +249,8 @@ struct fused_loop;
 
 template <int N, class... Slots, class... Terms>
 struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
-  static constexpr int num_slots = sizeof...(Slots);
+  static constexpr int num_slots = static_cast<int>(sizeof...(Slots));
+  static constexpr std::size_t slot_count = sizeof...(Slots);
   static constexpr int last_stage = [] {
     int last = 0;
     ((last = Terms::stage > last ? Terms::stage : last), ...);
@@ -290,15 +291,15 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
 
   struct launch {
     const loop_shape& shape;
-    std::byte* slots[num_slots];
-    std::byte* partials[num_slots];
+    std::byte* slots[slot_count];
+    std::byte* partials[slot_count];
     const std::int64_t* partial_sizes;
   };
 
   struct row_state {
-    std::int64_t at[num_slots];    // address of the row's first element, or the index there
-    std::int64_t step[num_slots];  // along the row
-    std::int64_t coordinates[max_outer];
+    std::int64_t at[slot_count];    // address of the row's first element, or the index there
+    std::int64_t step[slot_count];  // along the row
+    std::int64_t coordinates[std::size_t{max_outer}];
   };
 
   static void run_chunk(const void* opaque, std::int64_t chunk) {
@@ -308,8 +309,9 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     std::int64_t item = items * chunk / shape.chunks;
     const std::int64_t end = items * (chunk + 1) / shape.chunks;
 
-    std::int64_t origin[num_slots];
-    for (int s = 0; s < num_slots; ++s) origin[s] = reinterpret_cast<std::int64_t>(context.slots[s]);
+    std::int64_t origin[slot_count];
+    for (int s = 0; s < num_slots; ++s)
+      origin[s] = reinterpret_cast<std::int64_t>(context.slots[s]);
     if constexpr (has_partials) {
       int s = 0;
       const auto place = [&]<class Slot>(Slot) {
@@ -331,7 +333,8 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     if (item < end) move_to(shape, origin, item / shape.blocks, state);
     for (; item < end; ++item) {
       const std::int64_t first = block * shape.block;
-      const std::int64_t last = first + shape.block < shape.inner ? first + shape.block : shape.inner;
+      const std::int64_t last =
+          first + shape.block < shape.inner ? first + shape.block : shape.inner;
       run_row(f, state, first, last, std::make_integer_sequence<int, last_stage + 1>{});
       if (++block == shape.blocks) {
         block = 0;
@@ -341,9 +344,10 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     end_chunk(f, origin, sequence{});
   }
 
-  static constexpr std::int64_t slot_bytes[num_slots] = {
-      (Slots::use == slot_use::index ? 1
-                                     : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
+  static constexpr std::int64_t slot_bytes[slot_count] = {
+      (Slots::use == slot_use::index
+           ? 1
+           : static_cast<std::int64_t>(sizeof(typename Slots::element)))...};
 
   // The address of each slot at the beginning of a row.
   static void move_to(const loop_shape& shape, const std::int64_t* origin, std::int64_t row,

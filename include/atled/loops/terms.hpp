@@ -293,8 +293,8 @@ struct select_of {
 };
 /// Word 0 or 1 of threefry2x32, or the exclusive or of both (Word 2).
 ///
-/// Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011: 20 rounds, rotations
-/// 13 15 26 6 and 17 29 16 24, key parity 0x1BD11BDA.
+/// Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011: 20 rounds,
+/// rotations 13 15 26 6 and 17 29 16 24, key parity 0x1BD11BDA.
 template <int Word>
 struct threefry_of {
   template <int N>

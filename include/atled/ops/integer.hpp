@@ -53,6 +53,10 @@ constexpr ir::operand is_on_wrong_side(const ir::operand& remainder, const ir::o
   const auto wrong_side = detail::is_on_wrong_side(truncated, right);
   return ir::broadcast_select(wrong_side, truncated + right, truncated);
 }
+/// `remainder`, as Python's and JAX's `%`.
+[[nodiscard]] constexpr expr operator%(const located& x, const located& y) {
+  return remainder(x, y, x.at());
+}
 
 /// The quotient rounded down: -7 and 2 give -4.
 ///

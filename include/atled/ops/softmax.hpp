@@ -9,20 +9,27 @@ namespace atled {
 
 namespace detail {
 
-/// The logarithm of the sum of exponentials of each row, and the level that a row is measured from:
-/// the same, but 0 in a row that is all -inf; bf16 is computed in f32.
+/// What all three are made of: each row less its largest element, the logarithm of the sum of its
+/// exponentials, and the level that the row is measured from: the same, but 0 in a row that is all
+/// -inf. bf16 is computed in f32.
 struct row_levels {
-  ir::operand in;
-  ir::operand sum;
+  ir::operand shift;    ///< the largest element; 0 where that is not finite
+  ir::operand shifted;  ///< f32[..., C]
+  ir::operand sum;      ///< logsumexp(shifted), one a row
   ir::operand is_empty;
   ir::operand level;
 
   constexpr row_levels(const ir::operand& x, std::int64_t mask)
-      : in(x.as(sum_type(ir::floating_type(x.type().element)))),
-        sum(reduced(op::reduce_logsumexp, in, mask, false)),
-        is_empty(sum),
-        level(sum) {
-    if (sum.is_poison()) return;
+      : shift(x), shifted(x), sum(x), is_empty(x), level(x) {
+    const ir::operand in = x.as(sum_type(ir::floating_type(x.type().element)));
+    const ir::operand most = reduced(op::reduce_max, in, mask, false).apply(op::stop_gradient);
+    if (most.is_poison()) {
+      sum = most;
+      return;
+    }
+    shift = ir::select(most.apply(op::is_finite), most, most.like(0));
+    shifted = in - ir::spread(shift, x.type().dims, mask);
+    sum = reduced(op::reduce_logsumexp, shifted, mask, false);
     is_empty = sum == -__builtin_inf();
     // As the tangent rule of the op writes it: forward and backward share the softmax.
     level = ir::select(is_empty, sum.like(0), sum);
@@ -44,7 +51,8 @@ struct row_levels {
   if (!r.ok()) return r.failed();
   const detail::row_levels row(r.x, r.mask);
   if (row.sum.is_poison()) return row.sum;
-  const ir::operand out = (row.in - ir::spread(row.level, r.x.type().dims, r.mask)).apply(op::exp);
+  const ir::operand out =
+      (row.shifted - ir::spread(row.level, r.x.type().dims, r.mask)).apply(op::exp);
   return out.as(ir::floating_type(r.x.type().element));
 }
 
@@ -60,7 +68,7 @@ struct row_levels {
   const detail::row_levels row(r.x, r.mask);
   if (row.sum.is_poison()) return row.sum;
   const shape dims = r.x.type().dims;
-  const ir::operand out = row.in - ir::spread(row.level, dims, r.mask);
+  const ir::operand out = row.shifted - ir::spread(row.level, dims, r.mask);
   const ir::operand empty = ir::spread(row.is_empty, dims, r.mask);
   return ir::select(empty, out.like(-__builtin_inf()), out)
       .as(ir::floating_type(r.x.type().element));
@@ -79,7 +87,7 @@ struct row_levels {
   if (!r.ok()) return r.failed();
   const detail::row_levels row(r.x, r.mask);
   if (row.sum.is_poison()) return row.sum;
-  ir::operand out = row.sum;
+  ir::operand out = row.sum + row.shift;
   if (r.keep) out = ir::spread(out, ir::with_ones(r.x.type().dims, r.mask), r.mask);
   return out.as(ir::floating_type(r.x.type().element));
 }

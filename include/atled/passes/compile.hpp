@@ -1,5 +1,5 @@
 // atled/passes/compile.hpp: the fixed order of passes from a traced graph to a plan.
-// Reads: every pass. Called by runtime/program.hpp.
+// Reads: every pass. Called by transform/program.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,9 +19,11 @@ namespace atled::passes {
 }
 
 [[nodiscard]] constexpr ir::graph expanded(const ir::graph& simple) {
-  ir::builder out;
-  expand(simple, out);
-  return out.g;
+  ir::builder whole;
+  expand(simple, whole);
+  ir::builder live;  // a softmax leaves the logarithm of its sum behind
+  copy_live(whole.g, live);
+  return live.g;
 }
 
 /// Views and groups; the grouper turns some operands into copies, which changes their views.

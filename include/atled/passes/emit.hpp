@@ -170,9 +170,11 @@ class emitter {
     int members[max_locals]{};
     int count = 0;
     const auto insert = [&](int node) {
-      int i = count++;
-      for (; i > 0 && members[i - 1] > node; --i) members[i] = members[i - 1];
-      members[i] = node;
+      int at_place = count;
+      while (at_place > 0 && members[at_place - 1] > node) --at_place;
+      if (at_place > 0 && members[at_place - 1] == node) return;  // repeated for several readers
+      for (int i = count++; i > at_place; --i) members[i] = members[i - 1];
+      members[at_place] = node;
     };
     for (int m = kept_.members_begin[at]; m < kept_.members_begin[at + 1]; ++m) {
       insert(kept_.members[m]);

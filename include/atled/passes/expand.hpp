@@ -68,20 +68,40 @@ class expander {
     return b.reduce(code, b.reduce(code, x, last), mask & ~last);
   }
 
+  // Rows from which their largest element was subtracted (where that is finite) need no shift.
+  static constexpr bool is_less_its_maximum(const ir::builder& b, int x, std::int64_t mask,
+                                            std::int64_t kept) {
+    const ir::graph& g = b.g;
+    if (g[x].code != op::sub) return false;
+    const int spread = g.operand(x, 1);
+    if (g[spread].code != op::broadcast || g.attribute(spread) != kept) return false;
+    const int chosen = g.operand(spread, 0);
+    if (g[chosen].code != op::select) return false;
+    const int most = g.operand(chosen, 1);
+    return g[most].code == op::reduce_max && g.attribute(most) == mask &&
+           g.operand(most, 0) == g.operand(x, 0);
+  }
+
   constexpr int expand_logsumexp(ir::builder& b, const moving_node& n) {
     const int x = n[0];
     const tensor_type type = b.type(x);
     const std::int64_t mask = n.attributes.values[0];
     const std::int64_t kept = ((std::int64_t{1} << type.rank()) - 1) & ~mask;
-    const int most = expand_reduction(b, op::reduce_max, x, mask);
-    const tensor_type row = b.type(most);
-    // A row that is all -inf (or holds +inf) is shifted by nothing.
-    const int shift = b.select(b.unary(op::is_finite, most), most, b.splat(0, row));
-    const int shifted = b.sub(x, b.broadcast(shift, type.dims, kept));
+    const bool is_shifted = is_less_its_maximum(b, x, mask, kept);
+    int shift = ir::no_node;
+    int shifted = x;
+    if (!is_shifted) {
+      const int most = expand_reduction(b, op::reduce_max, x, mask);
+      // A row that is all -inf (or holds +inf) is shifted by nothing.
+      shift = b.select(b.unary(op::is_finite, most), most, b.splat(0, b.type(most)));
+      shifted = b.sub(x, b.broadcast(shift, type.dims, kept));
+    }
     const int exponential = b.unary(op::exp, shifted);
     const int total = expand_reduction(b, op::reduce_sum, exponential, mask);
+    const tensor_type row = b.type(total);
     const int sum = b.select(b.binary(op::eq, total, b.splat(0, row)), b.splat(1, row), total);
-    const int result = b.add(b.unary(op::log, total), shift);
+    const int logarithm = b.unary(op::log, total);
+    const int result = is_shifted ? logarithm : b.add(logarithm, shift);
     if (num_parts_ < most_parts) {
       parts_[num_parts_] = {x, exponential, sum, result, kept};
       part_of_[result] = ++num_parts_;

@@ -1,5 +1,5 @@
 // atled/passes/memory.hpp: where every stored value lies: parameters, outputs, one arena.
-// Reads: passes/plan.hpp. Next: runtime/program.hpp.
+// Reads: passes/plan.hpp. Next: transform/program.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -42,7 +42,6 @@ class storer {
   const layout& views_;
   const grouping& groups_;
   storage& out_;
-  int stamp_[ir::graph::max_nodes]{};
   int visited_[64]{};
   int num_visited_ = 0;
 
@@ -97,6 +96,20 @@ class storer {
     for (int i = 0; i < g_.num_outputs; ++i) store(views_.of[g_.outputs[i]].base);
   }
 
+  template <class Fn>
+  constexpr void for_each_outer_operand(int at, Fn&& fn) {
+    for (int m = out_.members_begin[at]; m < out_.members_begin[at + 1]; ++m) {
+      const int id = out_.members[m];
+      if (groups_.copy_of[id] != 0) continue;
+      if (g_[id].code == op::dot) continue;
+      for (int k = 0; k < g_[id].num_operands; ++k) {
+        const int operand = g_.operand(id, k);
+        const int base = views_.of[operand].base;
+        if (groups_.of(base) != at) fn(operand, base);
+      }
+    }
+  }
+
   constexpr void decide(int at) {
     out_.clones_begin[at] = out_.num_clones;
     const group& in = groups_.groups[at];
@@ -111,20 +124,6 @@ class storer {
       });
     }
     out_.clones_end[at] = out_.num_clones;
-  }
-
-  template <class Fn>
-  constexpr void for_each_outer_operand(int at, Fn&& fn) {
-    for (int m = out_.members_begin[at]; m < out_.members_begin[at + 1]; ++m) {
-      const int id = out_.members[m];
-      if (groups_.copy_of[id] != 0) continue;
-      if (g_[id].code == op::dot) continue;
-      for (int k = 0; k < g_[id].num_operands; ++k) {
-        const int operand = g_.operand(id, k);
-        const int base = views_.of[operand].base;
-        if (groups_.of(base) != at) fn(operand, base);
-      }
-    }
   }
 
   // Computing `node` again costs nothing in memory if all that it needs is stored anyway; if one

@@ -1,5 +1,5 @@
 // atled/runtime/describe.hpp: the kernels of a program as text, for reading.
-// Reads: passes/plan.hpp. Called by runtime/program.hpp.
+// Reads: passes/plan.hpp. Called by transform/program.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,13 +41,15 @@ struct kernel_table {
 
 namespace detail {
 
-[[nodiscard]] inline std::string value_name(int index) { return "v" + std::to_string(index); }
+[[nodiscard]] inline std::string value_name(int index) {
+  return "v" + std::to_string(index);
+}
 
 /// `v3 = mul v1 v2`, one instruction.
 [[nodiscard]] inline std::string instruction_text(const passes::instruction& i, int index) {
   using kind = passes::instruction_kind;
   const std::string slot = "[" + std::to_string(i.slot) + "]";
-  const char* along = i.walk == passes::access::splat    ? " row"
+  const char* along = i.walk == passes::access::splat     ? " row"
                       : i.walk == passes::access::strided ? " strided"
                                                           : "";
   const std::string operand = value_name(i.operands[0]);
@@ -73,7 +75,8 @@ namespace detail {
     case kind::store:
       return "store" + slot + along + " " + operand;
     case kind::row_reduce:
-      return value_name(index) + " = " + std::string(info(i.code).name) + " over the row " + operand;
+      return value_name(index) + " = " + std::string(info(i.code).name) + " over the row " +
+             operand;
     case kind::partial:
       return std::string(info(i.code).name) + (i.per_row ? " over all " : " over rows ") + operand +
              " into" + slot;

@@ -1,5 +1,5 @@
 // atled/runtime/freeze.hpp: the tables of a program, sized to what it needs.
-// Reads: passes/plan.hpp, runtime/lower.hpp. Next: runtime/program.hpp.
+// Reads: passes/plan.hpp, runtime/lower.hpp. Next: transform/program.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -164,8 +164,8 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
     }
     case op::dynamic_slice:
     case op::dynamic_update_slice: {
-      const shape& box = g[id].code == op::dynamic_slice ? g.type(id).dims
-                                                         : g.type(g.operand(id, 1)).dims;
+      const shape& box =
+          g[id].code == op::dynamic_slice ? g.type(id).dims : g.type(g.operand(id, 1)).dims;
       out[0] = dims.rank;
       for (int a = 0; a < dims.rank; ++a) {
         out[1 + a] = dims[a];
@@ -244,18 +244,17 @@ template <frozen_sizes Sizes>
       const passes::location& place = p.place[at.base];
       const bool is_index = g[at.base].code == op::iota;
       const std::int64_t size = size_of(g.type(at.base).element);
-      out.places[slots++] =
-          slot_place{place.space, is_index, place.index,
-                     is_index ? at.offset
-                              : (place.space == passes::memory_space::arena ? place.offset : 0) +
-                                    at.offset * size};
+      out.places[slots++] = slot_place{
+          place.space, is_index, place.index,
+          is_index
+              ? at.offset
+              : (place.space == passes::memory_space::arena ? place.offset : 0) + at.offset * size};
       const int rank = dot ? 5 : loop ? s.domain.rank : 0;
       for (int a = 0; a < rank; ++a) out.strides[strides++] = at.strides[a];
       if (loop) out.partial_sizes[partial_sizes++] = detail::partial_size(s, at);
     }
     if (loop) {
-      const detail::loop_cut cut =
-          detail::cut_loop(p, s, out.partial_sizes.data() + first_partial);
+      const detail::loop_cut cut = detail::cut_loop(p, s, out.partial_sizes.data() + first_partial);
       loops::loop_shape& shape = f.data.loop;
       shape.num_outer = s.domain.rank - 1;
       shape.rows = 1;

@@ -1,5 +1,5 @@
 // atled/runtime/lower.hpp: kernels of a plan become types, and types become functions.
-// Reads: passes/plan.hpp, loops/, kernels/. Next: runtime/program.hpp.
+// Reads: passes/plan.hpp, loops/, kernels/. Next: transform/program.hpp.
 //
 // A kernel's type says what is computed, never sizes: equal groups of any shape, in any program,
 // are one function. Sizes come with each launch, in `step_data`.
@@ -59,7 +59,8 @@ consteval auto term_type() {
   } else if constexpr (i.kind == kind::constant) {
     return std::type_identity<loops::constant_term<i.stage, T, i.bits>>{};
   } else if constexpr (i.kind == kind::compute) {
-    return compute_type<Program, At>(std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
+    return compute_type<Program, At>(
+        std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
   } else if constexpr (i.kind == kind::accumulator) {
     return std::type_identity<loops::accumulator_term<i.stage, T>>{};
   } else if constexpr (i.kind == kind::store) {

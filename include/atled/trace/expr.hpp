@@ -182,16 +182,6 @@ constexpr int materialize(builder& b, const located& operand, dtype other) {
   };
   return ir::binary(op::div, "divide", as_floating(lhs), as_floating(rhs));
 }
-/// The remainder with the sign of the divisor, as Python's and JAX's `%`.
-[[nodiscard]] constexpr expr operator%(const located& lhs, const located& rhs) {
-  const expr truncated = ir::binary(op::rem, "remainder", lhs, rhs);
-  const located r(truncated, lhs.at());
-  const expr wrong_side = ir::binary(op::lt, "remainder", ir::binary(op::mul, "remainder", r, rhs),
-                                     located(0, lhs.at()));
-  ir::builder& b = truncated.builder();
-  const expr moved = ir::binary(op::add, "remainder", r, rhs);
-  return {b, b.select(wrong_side.id(), moved.id(), truncated.id())};
-}
 [[nodiscard]] constexpr expr operator-(const located& x) {
   return ir::append(op::neg, x.at().in("negative"), x.value());
 }

@@ -129,7 +129,7 @@ class value_and_grad_function : public transformed<value_and_grad_function<F, Op
  public:
   constexpr value_and_grad_function() requires std::default_initializable<F>
   = default;
-  constexpr explicit value_and_grad_function(const F& f) : f_(f) {}
+  constexpr explicit value_and_grad_function(const F& function) : f_(function) {}
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {
@@ -149,7 +149,7 @@ class grad_function : public transformed<grad_function<F, Options...>> {
  public:
   constexpr grad_function() requires std::default_initializable<F>
   = default;
-  constexpr explicit grad_function(const F& f) : f_(f) {}
+  constexpr explicit grad_function(const F& function) : f_(function) {}
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {

@@ -12,7 +12,7 @@ template <class F>
 class jit_function : public transformed<jit_function<F>> {
  public:
   constexpr jit_function() = default;
-  constexpr explicit jit_function(F f) : f_(f) {}
+  constexpr explicit jit_function(F function) : f_(function) {}
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {

@@ -66,7 +66,7 @@ class jvp_function : public transformed<jvp_function<F>> {
  public:
   constexpr jvp_function() requires std::default_initializable<F>
   = default;
-  constexpr explicit jvp_function(const F& f) : f_(f) {}
+  constexpr explicit jvp_function(const F& function) : f_(function) {}
 
   template <class Primals, class Tangents>
   constexpr auto apply(const Primals& primals, const Tangents& tangents) const {

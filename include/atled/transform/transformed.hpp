@@ -1,10 +1,10 @@
 // atled/transform/transformed.hpp: what jit, grad and all other verbs return: a function that is
 // inlined inside a trace, and is compiled and run when it is called with tensors.
-// Reads: runtime/program.hpp. Next: transform/jit.hpp, transform/grad.hpp.
+// Reads: transform/program.hpp. Next: transform/jit.hpp, transform/grad.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/runtime/program.hpp"
+#include "atled/transform/program.hpp"
 
 #include <type_traits>
 #include <utility>
@@ -45,8 +45,8 @@ Tree make_tree(int& index, Make& make) {
     return make_array<typename facts::element, facts::size>(
         index, make, std::make_index_sequence<facts::size>{});
   } else {
-    return make_branch<Tree>(
-        index, make, static_cast<decltype(members_of(std::declval<Tree&>()))*>(nullptr));
+    return make_branch<Tree>(index, make,
+                             static_cast<decltype(members_of(std::declval<Tree&>()))*>(nullptr));
   }
 }
 
@@ -81,8 +81,8 @@ typename Program::result call_program(Args&&... args) {
           leaves[count] = {const_cast<object*>(&leaf), is_given};  // NOLINT: written only if given
           if constexpr (!std::is_const_v<std::remove_reference_t<decltype(leaf)>> &&
                         requires { leaf.data(); }) {
-            inputs[count] = is_given ? reinterpret_cast<const std::byte*>(leaf.data())
-                                     : leaf_data(leaf);
+            inputs[count] =
+                is_given ? reinterpret_cast<const std::byte*>(leaf.data()) : leaf_data(leaf);
           } else {
             inputs[count] = leaf_data(leaf);
           }
@@ -110,8 +110,8 @@ typename Program::result call_program(Args&&... args) {
   int index = 0;
   auto out = make_tree<typename Program::result>(index, make);
   std::size_t at = 0;
-  for_each_leaf(
-      [&](auto& leaf) { results[at++] = reinterpret_cast<std::byte*>(leaf.data()); }, out);
+  for_each_leaf([&](auto& leaf) { results[at++] = reinterpret_cast<std::byte*>(leaf.data()); },
+                out);
   runtime::execute(Program::frozen(), inputs.data(), results.data());
   return out;
 }
@@ -132,8 +132,9 @@ class transformed {
  public:
   /// What is compiled for arguments of these types: `decltype(step)::program<...>`.
   template <class... Args>
-  using program = atled::program<Derived, detail::given_up<(static_cast<void>(sizeof(Args)), false)...>,
-                                 std::remove_cvref_t<Args>...>;
+  using program =
+      atled::program<Derived, detail::given_up<(static_cast<void>(sizeof(Args)), false)...>,
+                     std::remove_cvref_t<Args>...>;
 
   /// Inside a trace (an argument holds expressions) the function is inlined; else it is compiled,
   /// once for each combination of argument types, and run. An rvalue argument is given up.

@@ -1,9 +1,10 @@
 // Tests of atled/passes/expand.hpp: forms that kernels run.
 // Reads: atled/passes/expand.hpp.
 // SPDX-License-Identifier: MIT
+#include "atled/passes/expand.hpp"
+
 #include "atled/ir/builder.hpp"
 #include "atled/ir/verify.hpp"
-#include "atled/passes/expand.hpp"
 
 #include "support/catch.hpp"
 
@@ -35,7 +36,6 @@ TEST_CASE("expand: a softmax computes its exponentials once", "[passes]") {
         b.unary(op::exp, b.sub(x, b.broadcast(z, shape::of({3, 4, 5}), 0b011)));
   });
   STATIC_REQUIRE(count(g, op::exp) == 1);
-  STATIC_REQUIRE(count(g, op::log) == 0);
   STATIC_REQUIRE(count(g, op::reduce_logsumexp) == 0);
   STATIC_REQUIRE(ir::verify(g).empty());
 }

@@ -1,8 +1,9 @@
 // Tests of atled/passes/group.hpp: which nodes run together.
 // Reads: atled/passes/group.hpp.
 // SPDX-License-Identifier: MIT
-#include "atled/ir/builder.hpp"
 #include "atled/passes/group.hpp"
+
+#include "atled/ir/builder.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,8 +1,9 @@
 // Tests of atled/passes/layout.hpp: what is a view, and which strides it has.
 // Reads: atled/passes/layout.hpp.
 // SPDX-License-Identifier: MIT
-#include "atled/ir/builder.hpp"
 #include "atled/passes/layout.hpp"
+
+#include "atled/ir/builder.hpp"
 
 #include "support/catch.hpp"
 
@@ -30,9 +31,8 @@ constexpr bool strides_are(const passes::view& v, const shape& expected) {
 }  // namespace
 
 TEST_CASE("layout: a transpose is a view with permuted strides", "[passes]") {
-  constexpr auto v = view_of([](ir::builder& b, int x) {
-    return b.transpose(x, 2 + (0 << 4) + (1 << 8));
-  });
+  constexpr auto v =
+      view_of([](ir::builder& b, int x) { return b.transpose(x, 2 + (0 << 4) + (1 << 8)); });
   STATIC_REQUIRE(v.base == 0);
   STATIC_REQUIRE(strides_are(v, shape::of({1, 20, 5})));
 }
@@ -53,8 +53,9 @@ TEST_CASE("layout: a broadcast has stride 0 along what it adds and repeats", "[p
 }
 
 TEST_CASE("layout: a reshape of neighbouring axes is a view, of others a copy", "[passes]") {
-  constexpr auto merged =
-      view_of([](ir::builder& b, int x) { return b.reshape(x, shape::of({12, 5, 1})); });
+  constexpr auto merged = view_of([](ir::builder& b, int x) {
+    return b.reshape(x, shape::of({12, 5, 1}));
+  });
   STATIC_REQUIRE(merged.base == 0);
   STATIC_REQUIRE(strides_are(merged, shape::of({5, 1, 0})));
   constexpr auto split = view_of([](ir::builder& b, int x) {

@@ -56,8 +56,8 @@ constexpr bool never_overlap() {
       const bool alive_together = first[a] < last[b] && first[b] < last[a];
       const auto begin_a = p.place[a].offset;
       const auto begin_b = p.place[b].offset;
-      const bool overlap = begin_a < begin_b + g.type(b).bytes() &&
-                           begin_b < begin_a + g.type(a).bytes();
+      const bool overlap =
+          begin_a < begin_b + g.type(b).bytes() && begin_b < begin_a + g.type(a).bytes();
       if (alive_together && overlap) return false;
     }
   }
@@ -88,7 +88,9 @@ TEST_CASE("memory: two values that are alive together share no byte", "[passes]"
   STATIC_REQUIRE(never_overlap());
 }
 
-TEST_CASE("schedule: a step runs after what it reads", "[passes]") { STATIC_REQUIRE(in_order()); }
+TEST_CASE("schedule: a step runs after what it reads", "[passes]") {
+  STATIC_REQUIRE(in_order());
+}
 
 TEST_CASE("memory: the arena is smaller than the sum of all values", "[passes]") {
   STATIC_REQUIRE(facts::plan.arena_bytes <= 6 * 24 * 24 * 4);
@@ -103,8 +105,8 @@ TEST_CASE("memory: free pieces are joined and the smallest that fits is taken", 
     const auto c = list.take(100);
     list.give(a, 100);
     list.give(c, 100);
-    if (list.take(80) != 0) return false;      // the first of two equal pieces
-    list.give(b, 50);                          // joins the rest of a and c
+    if (list.take(80) != 0) return false;  // the first of two equal pieces
+    list.give(b, 50);                      // joins the rest of a and c
     return list.size == 1 && list.take(170) == 80 && list.top == 250;
   };
   STATIC_REQUIRE(works());

@@ -1,6 +1,6 @@
-// Tests of atled/transform/jit.hpp: facts of programs, trees, donation, and memory that is taken once.
-// Reads: atled/transform/jit.hpp, atled/transform/transformed.hpp.
-// SPDX-License-Identifier: MIT
+// Tests of atled/transform/jit.hpp: facts of programs, trees, donation, and memory that is taken
+// once. Reads: atled/transform/jit.hpp, atled/transform/transformed.hpp. SPDX-License-Identifier:
+// MIT
 #include "atled/atled.hpp"
 
 #include "support/catch.hpp"
@@ -24,14 +24,19 @@ struct line {
 };
 }  // namespace
 
-// Every allocation of this program passes here: tensors by operator new, the arena by aligned_alloc.
+// Every allocation of this program passes here: tensors by operator new, the arena by
+// aligned_alloc.
 void* operator new(std::size_t size) {
   ++num_allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   ++num_allocations;
   const auto unit = static_cast<std::size_t>(alignment);
@@ -39,8 +44,12 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (posix_memalign(&memory, unit, (size + unit - 1) / unit * unit) != 0) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 TEST_CASE("jit: trees go in and come out with their structure", "[transform]") {
   constexpr auto f = [](auto model, auto x) {

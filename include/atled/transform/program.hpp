@@ -1,5 +1,5 @@
-// atled/runtime/program.hpp: a function and its argument types, compiled: graph, plan, tables, facts.
-// Reads: trace/trace.hpp, passes/compile.hpp, runtime/executor.hpp. Called by transform/.
+// atled/transform/program.hpp: a function and its argument types, compiled: graph, plan, tables,
+// facts. Reads: trace/trace.hpp, passes/compile.hpp, runtime/executor.hpp. Called by transform/.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,9 +40,12 @@ constexpr void mark_donors(bool given, bool* is_free, int& at) {
     using members = decltype(members_of(std::declval<Tree&>()));
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (mark_donors<std::remove_cvref_t<std::tuple_element_t<I, members>>>(given, is_free, at), ...);
-    }(std::make_index_sequence<std::tuple_size_v<members>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<members>>{});
   } else {
-    is_free[at++] = given && requires(Tree leaf) { leaf.is_empty(); };
+    is_free[at++] = given && requires(Tree leaf) {
+      leaf.is_empty();
+    };
   }
 }
 
@@ -71,8 +74,7 @@ constexpr passes::donation match_donations(given_up<Given...>, std::tuple<Args..
 }
 
 template <class T, const shape& Dims, std::size_t... Axis>
-auto tensor_of_shape(std::index_sequence<Axis...>)
-    -> tensor<T, Dims.dims[Axis]...>;
+auto tensor_of_shape(std::index_sequence<Axis...>) -> tensor<T, Dims.dims[Axis]...>;
 
 /// The result tree with tensors in place of expressions. `Offset`: index of the first output.
 template <class Traced, class Program, int Offset>
@@ -86,7 +88,8 @@ struct result_tree<expr, Program, Offset> {
 };
 template <class Number, class Program, int Offset>
   requires std::is_arithmetic_v<Number>
-struct result_tree<Number, Program, Offset> : result_tree<expr, Program, Offset> {};
+struct result_tree<Number, Program, Offset> : result_tree<expr, Program, Offset> {
+};
 template <class Model, class Program, int Offset>
   requires model_like<Model>
 struct result_tree<Model, Program, Offset> {
@@ -160,24 +163,18 @@ struct lowered_function {
     return std::array<runtime::kernel_function, sizeof...(K)>{
         runtime::detail::function_for<Planned, static_cast<int>(K)>()...};
   }
-  static constexpr auto kernels = make_kernels(
-      std::make_index_sequence<static_cast<std::size_t>(Planned::plan.num_kernels)>{});
+  static constexpr auto kernels =
+      make_kernels(std::make_index_sequence<static_cast<std::size_t>(Planned::plan.num_kernels)>{});
 
-  static constexpr runtime::frozen_program frozen{tables.steps.data(),
-                                                  Planned::plan.num_steps,
-                                                  tables.places.data(),
-                                                  kernels.data(),
-                                                  tables.late.data(),
-                                                  static_cast<int>(tables.late.size()),
-                                                  Planned::plan.arena_bytes,
-                                                  tables.dot_workspace,
-                                                  tables.loop_workspace,
-                                                  tables.strides.data(),
-                                                  tables.partial_sizes.data(),
-                                                  tables.numbers.data(),
-                                                  tables.first_stride.data(),
-                                                  tables.first_partial_size.data(),
-                                                  tables.first_number.data()};
+  static constexpr runtime::frozen_program frozen{
+      tables.steps.data(),         Planned::plan.num_steps,
+      tables.places.data(),        kernels.data(),
+      tables.late.data(),          static_cast<int>(tables.late.size()),
+      Planned::plan.arena_bytes,   tables.dot_workspace,
+      tables.loop_workspace,       tables.strides.data(),
+      tables.partial_sizes.data(), tables.numbers.data(),
+      tables.first_stride.data(),  tables.first_partial_size.data(),
+      tables.first_number.data()};
 };
 
 }  // namespace detail
