@@ -7,10 +7,10 @@ set -euo pipefail
 
 what=${1:-tests}
 case $what in
-example) packages=(g++ cmake ninja-build libeigen3-dev) ;;
-tests) packages=(g++ cmake ninja-build libeigen3-dev ccache clang clang-format libclang-rt-14-dev
+example) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev) ;;
+tests) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev ccache clang clang-format libclang-rt-14-dev
   libomp-dev catch2) ;;
-bench) packages=(g++ cmake ninja-build libeigen3-dev libbenchmark-dev libopenblas-dev) ;;
+bench) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libbenchmark-dev libopenblas-dev) ;;
 *)
   echo "install_dependencies.sh: $what: must be example, tests or bench" >&2
   exit 2
@@ -45,19 +45,19 @@ case " $system " in
   exit 1
   ;;
 *" fedora "* | *" rhel "*)
-  line="sudo dnf install gcc-c++ clang cmake ninja-build ccache eigen3-devel catch-devel libomp-devel compiler-rt"
+  line="sudo dnf install gcc-c++ clang cmake ninja-build ccache eigen3-devel cli11-devel catch-devel libomp-devel compiler-rt"
   ;;
 *" arch "*)
-  line="sudo pacman -S --needed gcc clang cmake ninja ccache eigen catch2 openmp"
+  line="sudo pacman -S --needed gcc clang cmake ninja ccache eigen cli11 catch2 openmp"
   ;;
 *" suse "*)
-  line="sudo zypper install gcc-c++ clang cmake ninja ccache eigen3-devel Catch2-devel libomp-devel"
+  line="sudo zypper install gcc-c++ clang cmake ninja ccache eigen3-devel cli11-devel Catch2-devel libomp-devel"
   ;;
 " macos ")
-  line="brew install gcc llvm cmake ninja ccache eigen catch2 libomp"
+  line="brew install gcc llvm cmake ninja ccache eigen cli11 catch2 libomp"
   ;;
 *)
-  line="a C++20 compiler (g++ 12 or clang 14 or newer), cmake 3.25, ninja, Eigen 3.4, Catch2, OpenMP"
+  line="a C++20 compiler (g++ 12 or clang 14 or newer), cmake 3.25, ninja, Eigen 3.4, CLI11, Catch2, OpenMP"
   ;;
 esac
 echo "to install what atled needs: $line" >&2

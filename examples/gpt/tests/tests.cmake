@@ -12,7 +12,8 @@ function(atled_add_gpt_test name)
     COMMAND "${CMAKE_COMMAND}" -D "STATUS=${arg_STATUS}" -D "OUTPUT=${arg_OUTPUT}" -P
             "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- $<TARGET_FILE:example.gpt>
             ${arg_ARGUMENTS})
-  set_tests_properties(example.gpt.${name} PROPERTIES LABELS example TIMEOUT 300)
+  set_tests_properties(example.gpt.${name} PROPERTIES LABELS example TIMEOUT 300
+                       ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
 endfunction()
 
 atled_add_gpt_test(train STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token, over all [0-9]+ tokens"

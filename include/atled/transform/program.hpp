@@ -5,6 +5,7 @@
 
 #include "atled/ir/compact.hpp"
 #include "atled/ir/print.hpp"
+#include "atled/ir/verify.hpp"
 #include "atled/passes/compile.hpp"
 #include "atled/runtime/describe.hpp"
 #include "atled/runtime/executor.hpp"
@@ -151,6 +152,17 @@ struct planned_function {
   }
 };
 
+/// The first law that a pass has broken, if any: our mistake, not the user's.
+template <class Traced, class Planned>
+struct verified_function {
+  static constexpr text sentence = [] {
+    for (const ir::graph* g : {&Traced::traced.graph, &Planned::graph, &Planned::kernel_graph}) {
+      if (const text broken = ir::verify(*g); !broken.empty()) return broken;
+    }
+    return text{};
+  }();
+};
+
 /// Stage 3: tables and functions.
 template <class Planned>
 struct lowered_function {
@@ -190,6 +202,10 @@ class program {
 
  public:
   using planned = detail::planned_function<F, Given, Args...>;
+#ifdef ATLED_VERIFY_PASSES
+  static_assert(spell<detail::verified_function<detail::traced_function<F, Args...>, planned>>::ok,
+                "atled: a pass broke a law of the graph; trace_error<...> says which");
+#endif
   static_assert(!planned::plan.unsupported,
                 "atled::jit: a product has more than three batch axes that cannot be merged: "
                 "reshape or transpose its operands so that fewer remain");
