@@ -86,7 +86,9 @@ ATLED_INLINE void store_packet(T* p, packet<T, N> value, std::int64_t column, st
                                [[maybe_unused]] int count) {
   if constexpr (Walk == walk::splat) {
     store_partial(p, value, 1);
-  } else if constexpr (Walk == walk::unit) {
+  } else if constexpr (Walk == walk::stream && Full) {
+    store_stream(p + column, value);
+  } else if constexpr (Walk == walk::unit || Walk == walk::stream) {
     if constexpr (Full) {
       store(p + column, value);
     } else {
@@ -203,6 +205,11 @@ ATLED_INLINE void end_chunk(partial_term<Stage, Combine, T, Slot, Whole, Walk, O
                             const std::int64_t* partials) {
   if constexpr (Whole) *pointer<T>(partials[Slot]) = static_cast<T>(Combine::across(at<I>(f)));
 }
+
+template <class Term>
+inline constexpr bool is_streaming = false;
+template <int Stage, int Slot, class T, int Operand>
+inline constexpr bool is_streaming<store_term<Stage, Slot, T, walk::stream, Operand>> = true;
 
 // Partial results of all chunks, in order, into the result.
 template <class Term>
@@ -342,6 +349,7 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
       }
     }
     end_chunk(f, origin, sequence{});
+    if constexpr ((false || ... || detail::is_streaming<Terms>)) stream_fence();
   }
 
   static constexpr std::int64_t slot_bytes[slot_count] = {

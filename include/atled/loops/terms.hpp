@@ -17,7 +17,9 @@
 namespace atled::loops {
 
 /// How an operand is walked along a row.
-enum class walk : std::uint8_t { splat, unit, strided };
+///
+/// `stream` is `unit` for stores that go past the cache.
+enum class walk : std::uint8_t { splat, unit, strided, stream };
 
 namespace detail {
 template <class T, int N>

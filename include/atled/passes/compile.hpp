@@ -45,9 +45,10 @@ struct grouped {
   return out;
 }
 
-[[nodiscard]] constexpr plan emitted(const ir::graph& g, const grouped& in, const storage& kept) {
+[[nodiscard]] constexpr plan emitted(const ir::graph& g, const grouped& in, const storage& kept,
+                                     const donation& donated) {
   plan out{};
-  emit(g, in.views, in.groups, kept, out);
+  emit(g, in.views, in.groups, kept, donated, out);
   return out;
 }
 

@@ -18,8 +18,15 @@ namespace detail {
 class emitter {
  public:
   constexpr emitter(const ir::graph& g, const layout& views, const grouping& groups,
-                    const storage& kept, plan& out)
-      : g_(g), views_(views), groups_(groups), kept_(kept), out_(out) {}
+                    const storage& kept, const donation& donated, plan& out)
+      : g_(g), views_(views), groups_(groups), kept_(kept), out_(out) {
+    // Results too large for any cache are written past it, unless they take over what was read.
+    constexpr std::int64_t large = 16 << 20;
+    for (int i = 0; i < g.num_outputs; ++i) {
+      const int id = g.outputs[i];
+      streams_[id] = donated.parameter_of[i] < 0 && g.type(id).bytes() >= large;
+    }
+  }
 
   constexpr void run() {
     for (int id = 0; id < g_.num_nodes; ++id) out_.stored[id] = kept_.stored[id];
@@ -32,6 +39,7 @@ class emitter {
   const grouping& groups_;
   const storage& kept_;
   plan& out_;
+  bool streams_[ir::graph::max_nodes]{};
 
   // --- the kernel at hand ------------------------------------------------------------------
 
@@ -57,6 +65,7 @@ class emitter {
 
   shape domain_{};
   bool has_row_reduce_ = false;
+  bool is_streamable_ = false;
   slot slots_[64]{};
   int num_slots_ = 0;
   instruction code_[512]{};
@@ -78,6 +87,7 @@ class emitter {
     num_code_ = 0;
     num_reductions_ = 0;
     has_row_reduce_ = false;
+    is_streamable_ = false;
     domain_ = domain;
   }
 
@@ -300,6 +310,8 @@ class emitter {
     slot merged[64]{};
     const shape merged_domain = merge_axes(merged);
     classify(merged, merged_domain);
+    // A row is written once and in order, from an aligned place on.
+    is_streamable_ = !has_row_reduce_ && merged_domain.rank == 1;
     emit_stages(merged);
     finish_loop(merged, merged_domain);
   }
@@ -476,6 +488,7 @@ class emitter {
     i.kind = instruction_kind::store;
     i.element = g_[locals_[l].node].type.element;
     i.walk = merged[s].walk;
+    if (streams_[slots_[s].base] && is_streamable_) i.walk = access::stream;
     i.operands[0] = value;
     i.num_operands = 1;
     i.slot = s;
@@ -845,8 +858,8 @@ class emitter {
 ///
 /// Cost: O(nodes + edges) for groups of bounded size.
 constexpr void emit(const ir::graph& g, const layout& views, const grouping& groups,
-                    const storage& kept, plan& out) {
-  detail::emitter writer(g, views, groups, kept, out);
+                    const storage& kept, const donation& donated, plan& out) {
+  detail::emitter writer(g, views, groups, kept, donated, out);
   writer.run();
   out.unsupported = writer.unsupported;
 }

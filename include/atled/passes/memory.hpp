@@ -10,11 +10,6 @@ namespace atled::passes {
 /// Units: bytes; a cache line, and the width of the widest vectors.
 inline constexpr std::int64_t arena_alignment = 64;
 
-/// For each output the parameter whose buffer it may take over (given up by the caller), or -1.
-struct donation {
-  int parameter_of[ir::graph::max_outputs];
-};
-
 namespace detail {
 
 /// Free pieces of the arena, in order of their offsets.

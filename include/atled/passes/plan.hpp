@@ -12,6 +12,7 @@ enum class access : std::uint8_t {
   splat,    ///< one element for the whole row
   unit,     ///< neighbours in memory
   strided,  ///< a fixed distance apart
+  stream,   ///< stores only: neighbours, past the cache
 };
 
 /// What one instruction of a fused kernel does.
@@ -99,6 +100,11 @@ struct step {
   std::int64_t lhs_k, rhs_k;             ///< dots: strides along it
   int reductions;                        ///< loops: number of partial results
   int attributes_begin, num_attributes;  ///< generic: as the node's
+};
+
+/// For each output the parameter whose buffer it may take over (given up by the caller), or -1.
+struct donation {
+  int parameter_of[ir::graph::max_outputs];
 };
 
 /// A whole program after planning. Capacities are limits only.

@@ -51,6 +51,7 @@ namespace detail {
   const std::string slot = "[" + std::to_string(i.slot) + "]";
   const char* along = i.walk == passes::access::splat     ? " row"
                       : i.walk == passes::access::strided ? " strided"
+                      : i.walk == passes::access::stream  ? " past the cache"
                                                           : "";
   const std::string operand = value_name(i.operands[0]);
   switch (i.kind) {

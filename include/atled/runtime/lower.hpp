@@ -34,9 +34,17 @@ using kernel_function = void (*)(const step_data&, std::byte* const* slots, std:
 namespace detail {
 
 consteval loops::walk walk_of(passes::access a) {
-  return a == passes::access::splat  ? loops::walk::splat
-         : a == passes::access::unit ? loops::walk::unit
-                                     : loops::walk::strided;
+  switch (a) {
+    case passes::access::splat:
+      return loops::walk::splat;
+    case passes::access::unit:
+      return loops::walk::unit;
+    case passes::access::strided:
+      return loops::walk::strided;
+    case passes::access::stream:
+      return loops::walk::stream;
+  }
+  __builtin_unreachable();
 }
 
 template <class Program, int At, std::size_t... K>

@@ -143,7 +143,7 @@ struct planned_function {
       match_donations(Given{}, static_cast<std::tuple<Args...>*>(nullptr), kernel_graph);
   static constexpr passes::grouped grouped = passes::group_nodes(kernel_graph);
   static constexpr passes::storage kept = passes::stored_values(kernel_graph, grouped);
-  static constexpr passes::plan unordered = passes::emitted(kernel_graph, grouped, kept);
+  static constexpr passes::plan unordered = passes::emitted(kernel_graph, grouped, kept, donated);
   static constexpr passes::plan plan = passes::placed(kernel_graph, donated, unordered);
 
   [[nodiscard]] static constexpr tensor_type output_type(int index) {

@@ -30,7 +30,7 @@ struct facts {
   static constexpr passes::grouped grouped = passes::group_nodes(graph);
   static constexpr passes::storage kept = passes::stored_values(graph, grouped);
   static constexpr passes::plan plan =
-      passes::placed(graph, donated, passes::emitted(graph, grouped, kept));
+      passes::placed(graph, donated, passes::emitted(graph, grouped, kept, donated));
 };
 
 /// At each step: no two values in the arena that are alive share a byte, unless the step's result
