@@ -206,6 +206,7 @@ void run_blas(benchmark::State& state, const product& p, double peak) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
+  Eigen::setNbThreads(1);  // with OpenMP it takes all that there are
   const double peak = measured_peak();
   benchmark::AddCustomContext("measured_peak_Gflops", std::to_string(peak * 1e-9));
   for (const product& p : products) {

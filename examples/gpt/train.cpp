@@ -118,6 +118,7 @@ class trainer {
     const auto tokens = static_cast<double>(rows_tokens());
     std::vector<atled::io::metric> metrics = {{"step", step}, {"train_loss", result.loss}};
     if (is_milestone) {
+      save();
       const auto validation = data_->validation();
       validation_loss_ = is_last
                              ? whole_loss(*model_, validation)
@@ -137,7 +138,6 @@ class trainer {
     line.show({step + 1, steps_, static_cast<double>(result.loss), tokens / smoothed_seconds_, mfu,
                validation_loss_},
               is_milestone);
-    if (is_milestone) save();
     if (is_last) {
       std::fprintf(stderr, "validation loss %.4f nats a token, over all %zu tokens\n",
                    *validation_loss_, data_->validation().size() - 1);
