@@ -48,10 +48,10 @@ std::vector<std::vector<double>> numbers_of(const Tree& tree) {
 /// The largest difference, relative to the largest number of each output (at least 1).
 inline double distance(const std::vector<std::vector<double>>& actual,
                        const std::vector<std::vector<double>>& expected) {
-  if (actual.size() != expected.size()) return INFINITY;
+  if (actual.size() != expected.size()) return static_cast<double>(INFINITY);
   double worst = 0;
   for (std::size_t o = 0; o < actual.size(); ++o) {
-    if (actual[o].size() != expected[o].size()) return INFINITY;
+    if (actual[o].size() != expected[o].size()) return static_cast<double>(INFINITY);
     double scale = 1;
     for (const double e : expected[o]) {
       if (std::isfinite(e)) scale = std::max(scale, std::abs(e));
@@ -61,7 +61,7 @@ inline double distance(const std::vector<std::vector<double>>& actual,
       const double e = expected[o][i];
       if (a == e || (std::isnan(a) && std::isnan(e))) continue;
       const double far = std::abs(a - e) / scale;
-      if (!(far <= worst)) worst = std::isnan(far) ? INFINITY : far;
+      if (!(far <= worst)) worst = std::isnan(far) ? static_cast<double>(INFINITY) : far;
     }
   }
   return worst;

@@ -16,18 +16,22 @@ namespace atled {
 ///
 /// As a default argument, `call_site at = call_site::here()` is the line of the caller.
 struct call_site {
-  const char* file = "";
-  int line = 0;
-  const char* function = "";
+  const char* file;  // plain members: an array of nodes begins as zeros, which costs nothing
+  int line;
+  const char* function;
 
   [[nodiscard]] static constexpr call_site here(const char* file = __builtin_FILE(),
                                                 int line = __builtin_LINE()) {
     return {file, line, ""};
   }
 
+  [[nodiscard]] constexpr bool has_function() const {
+    return function != nullptr && *function != '\0';
+  }
+
   /// The same position, as seen from the public function `name`; the outermost name stays.
   [[nodiscard]] constexpr call_site in(const char* name) const {
-    return {file, line, *function == '\0' ? name : function};
+    return {file, line, has_function() ? function : name};
   }
 };
 
@@ -41,7 +45,7 @@ struct call_site {
 [[nodiscard]] constexpr text sentence_start(const call_site& at, std::string_view operation) {
   text out;
   if (at.line > 0) out << file_name(at.file) << ':' << at.line << ": ";
-  out << (*at.function != '\0' ? std::string_view(at.function) : operation) << ": ";
+  out << (at.has_function() ? std::string_view(at.function) : operation) << ": ";
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -117,8 +118,8 @@ class heap_storage {
       bytes >= std::size_t{huge_page_bytes} ? std::size_t{huge_page_bytes} : tensor_alignment;
 
  public:
-  explicit heap_storage(zeroed_t) : values_(allocate()) { std::memset(raw(), 0, bytes); }
-  explicit heap_storage(not_zeroed_t) : values_(allocate()) {}
+  explicit heap_storage(zeroed_t) : values_(allocate(true)) {}
+  explicit heap_storage(not_zeroed_t) : values_(allocate(false)) {}
   explicit heap_storage(not_allocated_t) noexcept {}
   heap_storage(const heap_storage& other) {
     if (other.values_ != nullptr) copy_from(other);
@@ -169,33 +170,59 @@ class heap_storage {
   }
 
  private:
-  [[nodiscard]] static T* allocate() {
-    void* memory = ::operator new (count_offset + 64, std::align_val_t{alignment});
+  static constexpr bool is_large = alignment > tensor_alignment;
+
+  /// What lies behind the values.
+  struct control {
+    int count;
+    void* block;  // what was allocated; it begins before aligned values
+  };
+
+  // Large blocks come from calloc: the system hands out zero pages, which cost nothing until they
+  // are touched.
+  [[nodiscard]] static T* allocate(bool is_zeroed) {
+    void* block = nullptr;
+    void* memory = nullptr;
+    if constexpr (is_large) {
+      const std::size_t size = count_offset + sizeof(control) + alignment;
+      block = is_zeroed ? std::calloc(1, size) : std::malloc(size);
+      if (block == nullptr) throw std::bad_alloc();
+      const auto address = reinterpret_cast<std::uintptr_t>(block);
+      memory = static_cast<char*>(block) + (alignment - address % alignment) % alignment;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if constexpr (alignment > tensor_alignment) {
       ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: without it the values are right, slower
-    }
 #endif
-    ::new (static_cast<char*>(memory) + count_offset) int(1);
+    } else {
+      block = memory = ::operator new (count_offset + sizeof(control), std::align_val_t{alignment});
+      if (is_zeroed) std::memset(memory, 0, bytes);
+    }
+    ::new (static_cast<char*>(memory) + count_offset) control{1, block};
     return static_cast<T*>(memory);
   }
   void copy_from(const heap_storage& other) {
-    values_ = allocate();
+    values_ = allocate(false);
     std::memcpy(raw(), other.values_, bytes);
   }
   void release() noexcept {
     if (values_ == nullptr) return;
     if (__atomic_fetch_sub(count(), 1, __ATOMIC_ACQ_REL) == 1) {
-      ::operator delete (raw(), std::align_val_t{alignment});
+      if constexpr (is_large) {
+        std::free(behind().block);
+      } else {
+        ::operator delete (raw(), std::align_val_t{alignment});
+      }
     }
     values_ = nullptr;
   }
   [[nodiscard]] void* raw() const noexcept {
     return values_;
   }
+  [[nodiscard]] control& behind() const noexcept {
+    return *std::launder(
+        static_cast<control*>(static_cast<void*>(static_cast<char*>(raw()) + count_offset)));
+  }
   [[nodiscard]] int* count() const noexcept {
-    return std::launder(
-        static_cast<int*>(static_cast<void*>(static_cast<char*>(raw()) + count_offset)));
+    return &behind().count;
   }
 
   T* values_ = nullptr;

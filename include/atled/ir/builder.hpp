@@ -19,7 +19,7 @@ class builder {
  public:
   graph g{};
   text problem{};
-  call_site site{};
+  call_site site{"", 0, ""};
 
   [[nodiscard]] constexpr const tensor_type& type(int id) const { return g.nodes[id].type; }
 

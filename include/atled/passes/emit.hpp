@@ -555,6 +555,9 @@ class emitter {
     s.lhs_k = contract_stride(lhs, axes.lhs_contract, axes.num_contract);
     s.rhs_k = contract_stride(rhs, axes.rhs_contract, axes.num_contract);
     out_.flops += 2 * g_[id].type.size() * s.k;
+    for (int i = 0; i < num_locals_; ++i) {
+      if (locals_[i].needed && locals_[i].node != id) out_.flops += g_[locals_[i].node].type.size();
+    }
     const int columns = g_.type(rhs).rank() - axes.num_batch - axes.num_contract;
     slot merged[64]{};
     s.domain = merge_dot_axes(merged, axes.num_batch, columns);
@@ -833,7 +836,9 @@ class emitter {
     s.num_slots = num_slots_;
     for (int i = 0; i < num_slots_; ++i) {
       out_.slots[out_.num_slots++] = slots[i];
-      if (g_[slots[i].base].code != op::iota) out_.bytes_moved += bytes_of(slots[i], s);
+      if (g_[slots[i].base].code == op::iota) continue;
+      const bool is_factor = i < 2 && out_.kernels[s.kernel].kind == kernel_kind::dot;
+      out_.bytes_moved += bytes_of(slots[i], s) * (is_factor ? s.k : 1);
     }
     out_.steps[out_.num_steps++] = s;
   }
