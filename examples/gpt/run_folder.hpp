@@ -1,5 +1,6 @@
 // gpt/run_folder.hpp: the folder that a run leaves: its weights with all that is needed to use
-// them. Reads: gpt/gpt.hpp, atled/io/safetensors.hpp. SPDX-License-Identifier: MIT
+// them. Reads: gpt/gpt.hpp, atled/io/safetensors.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/io/fingerprint.hpp"

@@ -1,6 +1,6 @@
 // expect-error: atled::jit: the function captures variables: it must be stateless; pass them as arguments, or give a constexpr object as a template argument
-#include "atled/transform/jit.hpp"
 #include "atled/ops/reduce.hpp"
+#include "atled/transform/jit.hpp"
 
 int main() {
   using namespace atled;

@@ -1,6 +1,6 @@
 // property/derivatives_test.cpp: the laws of jvp, transpose and simplify, for each op on many
-// shapes. Reads: support/op_cases.hpp. The oracle is the interpreter; derivatives are checked in
-// f64. SPDX-License-Identifier: MIT
+// shapes. Reads: support/op_cases.hpp. The oracle is the interpreter, in f64.
+// SPDX-License-Identifier: MIT
 #include "atled/ir/print.hpp"
 #include "atled/ir/verify.hpp"
 #include "atled/passes/gradient.hpp"

@@ -1,5 +1,6 @@
 // property/jit_fusion_test.cpp: programs that fuse in every way equal their graphs run node by
-// node. Reads: property/compiled.hpp. SPDX-License-Identifier: MIT
+// node. Reads: property/compiled.hpp.
+// SPDX-License-Identifier: MIT
 #include "property/compiled.hpp"
 
 using namespace atled;

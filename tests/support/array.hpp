@@ -1,5 +1,6 @@
 // support/array.hpp: a tensor of any type and shape, known at run time: what the oracle computes
-// with. Reads: core/shape.hpp. Next: support/interpreter.hpp. SPDX-License-Identifier: MIT
+// with. Reads: core/shape.hpp. Next: support/interpreter.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/core/shape.hpp"

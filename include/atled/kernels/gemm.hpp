@@ -1,6 +1,6 @@
 // atled/kernels/gemm.hpp: the matrix product: any strides, batches, threads, and an epilogue.
-// Reads: kernels/gemm_tile.hpp (computes), kernels/gemm_pack.hpp (copies). Next:
-// runtime/executor.hpp. SPDX-License-Identifier: MIT
+// Reads: kernels/gemm_tile.hpp (computes), kernels/gemm_pack.hpp (copies).
+// SPDX-License-Identifier: MIT
 //
 // The way of a product, from the outside in:
 //

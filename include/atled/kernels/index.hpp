@@ -1,6 +1,6 @@
-// atled/kernels/index.hpp: gather and scatter_add by run-time indices, and slices at run-time
-// places. Reads: core/dtype.hpp. Called by runtime/lower.hpp; the plain loops are their own
-// specification. SPDX-License-Identifier: MIT
+// atled/kernels/index.hpp: gather and scatter_add, and slices at places known at run time.
+// Reads: core/dtype.hpp. The plain loops are their own specification.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/core/dtype.hpp"

@@ -1,6 +1,6 @@
 // atled/ops/slice.hpp: parts of tensors, and tensors from parts: slice, split, concatenate, pad.
-// Reads: ops/reshape.hpp. All places are known to the compiler; ops/dynamic_slice.hpp computes
-// them. SPDX-License-Identifier: MIT
+// Reads: ops/reshape.hpp. For places that are computed see ops/dynamic_slice.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/reshape.hpp"

@@ -130,12 +130,12 @@ constexpr void check_stateless() {
 template <class Derived>
 class transformed {
  public:
-  /// What is compiled for arguments of these types: `decltype(step)::program<state&&, batch>`, where
+  /// What is compiled for arguments of these types: `decltype(step)::program<state&&, batch>`,
+  /// where
   /// `&&` marks an argument that the call gives up.
   template <class... Args>
-  using program =
-      atled::program<Derived, detail::given_up<std::is_rvalue_reference_v<Args>...>,
-                     std::remove_cvref_t<Args>...>;
+  using program = atled::program<Derived, detail::given_up<std::is_rvalue_reference_v<Args>...>,
+                                 std::remove_cvref_t<Args>...>;
 
   /// Inside a trace (an argument holds expressions) the function is inlined; else it is compiled,
   /// once for each combination of argument types, and run. An rvalue argument is given up.

@@ -1,5 +1,6 @@
 // tests/unit/kernels/gemm_pack_test.cpp: packed panels hold what the operands held, and nothing
-// more. Reads: kernels/gemm_pack.hpp. SPDX-License-Identifier: MIT
+// more. Reads: kernels/gemm_pack.hpp.
+// SPDX-License-Identifier: MIT
 #include "atled/kernels/gemm_pack.hpp"
 
 #include "atled/core/bf16.hpp"

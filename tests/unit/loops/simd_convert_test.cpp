@@ -1,5 +1,6 @@
 // tests/unit/loops/simd_convert_test.cpp: conversions saturate as in JAX, and integer quotients
-// never trap. SPDX-License-Identifier: MIT
+// never trap.
+// SPDX-License-Identifier: MIT
 #include "atled/loops/simd_convert.hpp"
 
 #include "support/catch.hpp"

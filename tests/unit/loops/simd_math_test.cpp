@@ -1,5 +1,6 @@
 // tests/unit/loops/simd_math_test.cpp: elementwise functions against the standard library, and
-// reductions. SPDX-License-Identifier: MIT
+// reductions.
+// SPDX-License-Identifier: MIT
 #include "atled/loops/simd_math.hpp"
 
 #include "support/catch.hpp"

@@ -1,6 +1,7 @@
 // tests/unit/loops/vector_math_test.cpp: each function of loops/vector_math.hpp against the
 // standard library in the next wider type, over dense samples of all floats, and at its special
-// values. SPDX-License-Identifier: MIT
+// values.
+// SPDX-License-Identifier: MIT
 #include "atled/loops/vector_math.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // unit/passes/graphs.hpp: what the tests of passes share: small graphs made by hand, before and
-// after. Reads: passes/simplify.hpp, support/interpreter.hpp. SPDX-License-Identifier: MIT
+// after. Reads: passes/simplify.hpp, support/interpreter.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ir/print.hpp"

@@ -1,5 +1,6 @@
 // unit/passes/removable_test.cpp: quotients that are 0/0 at 0, written by hand: values and
-// derivatives at 0, near it and far from it. SPDX-License-Identifier: MIT
+// derivatives at 0, near it and far from it.
+// SPDX-License-Identifier: MIT
 #include "atled/passes/removable.hpp"
 
 #include "atled/passes/gradient.hpp"

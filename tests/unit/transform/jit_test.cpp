@@ -1,6 +1,6 @@
 // Tests of atled/transform/jit.hpp: facts of programs, trees, donation, and memory that is taken
-// once. Reads: atled/transform/jit.hpp, atled/transform/transformed.hpp. SPDX-License-Identifier:
-// MIT
+// once. Reads: atled/transform/jit.hpp, atled/transform/transformed.hpp.
+// SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
 
 #include "support/catch.hpp"
