@@ -7,9 +7,9 @@ int main() {
   [[maybe_unused]] const float scale = 2.0F + static_cast<float>(__builtin_LINE());
 #ifdef ATLED_FIXED
   const auto f = jit([](auto x, auto by) { return sum(x) * by; });
-  return static_cast<int>(f(tensor<f32, 3>{1, 2, 3}, scale).item());
+  static_cast<void>(f(tensor<f32, 3>{1, 2, 3}, scale));
 #else
   const auto f = jit([scale](auto x) { return sum(x) * scale; });
-  return static_cast<int>(f(tensor<f32, 3>{1, 2, 3}).item());
+  static_cast<void>(f(tensor<f32, 3>{1, 2, 3}));
 #endif
 }

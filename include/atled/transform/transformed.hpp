@@ -116,13 +116,9 @@ typename Program::result call_program(Args&&... args) {
   return out;
 }
 
-/// The sentence for functions that carry state.
+/// A function without state: its type says all.
 template <class F>
-constexpr void check_stateless() {
-  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
-                "atled::jit: the function captures variables: it must be stateless; pass them as "
-                "arguments, or give a constexpr object as a template argument");
-}
+inline constexpr bool is_stateless_v = std::is_empty_v<F>&& std::is_default_constructible_v<F>;
 
 }  // namespace detail
 
@@ -145,8 +141,15 @@ class transformed {
   constexpr auto operator()(Args&&... args) const {
     if constexpr ((false || ... || holds_expressions<Args>())) {
       return static_cast<const Derived&>(*this).apply(args...);
+    } else if constexpr (!detail::is_stateless_v<Derived>) {
+      static_assert(detail::is_stateless_v<Derived>,
+                    "atled::jit: the function captures variables: it must be stateless; pass them "
+                    "as arguments, or give a constexpr object as a template argument");
+    } else if constexpr (!spell<
+                             detail::traced_function<Derived, std::remove_cvref_t<Args>...>>::ok) {
+      static_assert(spell<detail::traced_function<Derived, std::remove_cvref_t<Args>...>>::ok,
+                    "atled::jit: the traced function is ill-formed; trace_error<...> says why");
     } else {
-      detail::check_stateless<Derived>();
       using compiled = atled::program<Derived, detail::given_up<detail::is_given_v<Args&&>...>,
                                       std::remove_cvref_t<Args>...>;
       return detail::call_program<compiled>(std::forward<Args>(args)...);
