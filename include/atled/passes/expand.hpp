@@ -180,8 +180,10 @@ class expander {
 /// Post: outputs are distinct nodes that compute; values as before to rounding (a softmax is a
 /// quotient instead of an exponential). Cost: O(nodes + edges).
 constexpr void expand(const ir::graph& from, ir::builder& into) {
+  ir::builder whole;
   detail::expander rule;
-  rewrite(from, into, rule);
+  rewrite(from, whole, rule);
+  copy_live(whole.g, into);  // a softmax leaves the logarithm of its sum behind
   bool taken[ir::graph::max_nodes]{};
   for (int i = 0; i < into.g.num_outputs; ++i) {
     int& id = into.g.outputs[i];
