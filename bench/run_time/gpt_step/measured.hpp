@@ -26,19 +26,13 @@ class measured final : public preset {
   using state_type = gpt::state<atled::values, C>;
   using model_type = gpt::model<atled::values, C>;
 
-  // The programs that the calls below run: `given_up` says which arguments are rvalues there.
-  template <class F, class Given, class... Args>
-  using program = atled::program<atled::jit_function<F>, Given, Args...>;
-  template <bool... Given>
-  using given_up = atled::detail::given_up<Given...>;
+  // The programs that the calls below run; `&&` marks an argument that is given up.
+  template <class F, class... Args>
+  using program = typename atled::jit_function<std::remove_const_t<F>>::template program<Args...>;
 
-  using forward = program<std::remove_const_t<decltype(gpt::loss)>, given_up<false, false, false>,
-                          model_type, batch, batch>;
-  using gradient =
-      program<std::remove_const_t<decltype(loss_and_gradient)>, given_up<false, true, false, false>,
-              model_type, model_type, batch, batch>;
-  using step = program<std::remove_const_t<decltype(gpt::train_step)>,
-                       given_up<true, false, false, false>, state_type, batch, batch, float>;
+  using forward = program<decltype(gpt::loss), model_type, batch, batch>;
+  using gradient = program<decltype(loss_and_gradient), model_type, model_type&&, batch, batch>;
+  using step = program<decltype(gpt::train_step), state_type&&, batch, batch, float>;
 
   template <class Program>
   [[nodiscard]] static constexpr program_facts facts_of() {
