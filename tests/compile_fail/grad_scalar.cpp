@@ -1,4 +1,4 @@
-// expect-error: grad_scalar.cpp:10: grad: output 0 is f32[8]: it must be a scalar; use vjp, or sum it
+// expect-error: grad_scalar.cpp:12: grad: output 0 is f32[8]: it must be a scalar; use vjp, or sum it
 #include "atled/ops/elementwise.hpp"
 #include "atled/ops/reduce.hpp"
 #include "atled/transform/grad.hpp"
@@ -6,10 +6,10 @@
 using namespace atled;
 
 constexpr auto f = [](auto x) {
-#ifndef ATLED_FIXED
-  return tanh(x);
-#else
+#ifdef ATLED_FIXED
   return sum(tanh(x));
+#else
+  return tanh(x);
 #endif
 };
 
