@@ -112,7 +112,11 @@ ATLED_INLINE void evaluate(index_term<Stage, Slot, T, Walk>, Frame& f, const Row
   if constexpr (Walk == walk::splat) {
     at<I>(f) = splat_of<T, N>(static_cast<T>(row.at[Slot]));
   } else if constexpr (std::integral<T> && !std::same_as<T, bool> && sizeof(T) >= 4) {
-    at<I>(f) = splat<N>(first) + iota<T, N>() * splat<N>(static_cast<T>(row.step[Slot]));
+    if constexpr (Walk == walk::unit) {
+      at<I>(f) = splat<N>(first) + iota<T, N>();
+    } else {
+      at<I>(f) = splat<N>(first) + iota<T, N>() * splat<N>(static_cast<T>(row.step[Slot]));
+    }
   } else if constexpr (std::same_as<T, bool>) {
     at<I>(f) = (splat<N>(static_cast<i32>(first)) + iota<i32, N>()) != splat<N>(0);
   } else {
