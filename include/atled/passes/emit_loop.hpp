@@ -18,11 +18,14 @@ class loop_emitter : protected kernel_writer {
   constexpr loop_emitter(const ir::graph& g, const layout& views, const grouping& groups,
                          const storage& kept, const donation& donated, plan& out)
       : kernel_writer(g, views, out), groups_(groups), kept_(kept) {
-    // Results too large for any cache are written past it, unless they take over what was read.
+    // Results too large for any cache are written past it, unless they take over what is read.
     constexpr std::int64_t large = 16 << 20;
+    bool is_read[ir::graph::max_nodes]{};
+    for (int i = 0; i < g.num_operands; ++i) is_read[g.operands[i]] = true;
     for (int i = 0; i < g.num_outputs; ++i) {
       const int id = g.outputs[i];
-      streams_[id] = donated.parameter_of[i] < 0 && g.type(id).bytes() >= large;
+      const int donor = donated.parameter_of[i];
+      streams_[id] = (donor < 0 || !is_read[g.parameters[donor]]) && g.type(id).bytes() >= large;
     }
   }
 
