@@ -94,12 +94,9 @@ struct step {
   int node;  ///< for names: the last node it computes
   shape domain;
   int slots_begin, num_slots;
-  std::int64_t workspace_bytes;
-  std::int64_t workspace_offset;
-  std::int64_t k;                        ///< dots: the contracted size
-  std::int64_t lhs_k, rhs_k;             ///< dots: strides along it
-  int reductions;                        ///< loops: number of partial results
-  int attributes_begin, num_attributes;  ///< generic: as the node's
+  std::int64_t k;             ///< dots: the contracted size
+  std::int64_t lhs_k, rhs_k;  ///< dots: strides along it
+  int reductions;             ///< loops: number of partial results
 };
 
 /// For each output the parameter whose buffer it may take over (given up by the caller), or -1.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/core/broadcast.hpp"
 #include "atled/ir/builder.hpp"
 
 #include <concepts>
@@ -98,27 +99,9 @@ namespace ir {
 
 /// The shape of two operands broadcast together as NumPy does, or a sentence's middle and end.
 [[nodiscard]] constexpr typed broadcast_type(const tensor_type& lhs, const tensor_type& rhs) {
-  const int rank = lhs.rank() > rhs.rank() ? lhs.rank() : rhs.rank();
-  tensor_type out{promote(lhs.element, rhs.element), {}};
-  out.dims.rank = rank;
-  for (int i = 0; i < rank; ++i) {  // from the last axis to the first
-    const int axis = rank - 1 - i;
-    const std::int64_t left = i < lhs.rank() ? lhs.dims[lhs.rank() - 1 - i] : 1;
-    const std::int64_t right = i < rhs.rank() ? rhs.dims[rhs.rank() - 1 - i] : 1;
-    if (left != right && left != 1 && right != 1) {
-      text why;
-      why << lhs << " and " << rhs << ": axis " << axis << " (" << left << ") against " << right
-          << ": sizes must be equal or 1";
-      if (rhs.rank() < lhs.rank() && rhs.rank() > 0 && rhs.dims[0] == lhs.dims[0]) {
-        tensor_type fixed = rhs;
-        while (fixed.rank() < lhs.rank()) fixed.dims.push(1);
-        why << "; reshape the second to " << fixed;
-      }
-      return typed::failed(why);
-    }
-    out.dims[axis] = left == 1 ? right : left;
-  }
-  return typed::of(out);
+  const broadcast_result together = broadcast_dims(lhs, rhs);
+  if (!together.ok()) return typed::failed(together.problem);
+  return typed::of(promote(lhs.element, rhs.element), together.dims);
 }
 
 /// `x` repeated along leading axes and axes of size 1, aligned at the last axis.
