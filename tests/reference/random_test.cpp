@@ -118,5 +118,5 @@ TEST_CASE("random: erf_inv agrees with jax.lax.erf_inv", "[reference]") {
   const tensor<f32, 11> x{std::span<const f32>(reference::erf_inv_at_f32)};
   CHECK(near(inverse(x), std::span(reference::erf_inv_f32), {1e-6, 1e-7}));
   const tensor<f64, 9> y{std::span<const f64>(reference::erf_inv_at_f64)};
-  CHECK(near(inverse(y), std::span(reference::erf_inv_f64), {1e-14, 1e-300}));
+  CHECK(near(inverse(y), std::span(reference::erf_inv_f64), {2e-11, 1e-300}));  // JAX: log1p(-x^2)
 }

@@ -161,7 +161,10 @@ class interpreter {
                                       : compared(code, x.integers[i], in(id, 1).integers[i]);
       } else if (g_[id].num_operands == 1) {
         if (out.is_real()) {
-          out.reals[i] = rounded(real_unary(code, x.reals[i]), element);
+          const double value = code == op::polygamma
+                                   ? polygamma(static_cast<int>(g_.attribute(id)), x.reals[i])
+                                   : real_unary(code, x.reals[i]);
+          out.reals[i] = rounded(value, element);
         } else {
           out.integers[i] = wrapped(integer_unary(code, x.integers[i], element), element);
         }

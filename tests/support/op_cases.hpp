@@ -349,6 +349,19 @@ inline std::vector<op_case> pow_cases() {
   return out;
 }
 
+inline std::vector<op_case> polygamma_cases() {
+  std::vector<op_case> out;
+  numbers random(14);
+  for (const int order : {0, 1, 2}) {
+    out.push_back({"polygamma",
+                   {random.reals(shape::of({2, 3}), 0.6, 4)},
+                   [order](ir::builder& b, const std::vector<int>& x) {
+                     return b.append(op::polygamma, {x[0]}, ir::attribute_list::of(order));
+                   }});
+  }
+  return out;
+}
+
 inline std::vector<op_case> convert_cases() {
   std::vector<op_case> out;
   numbers random(10);
@@ -411,7 +424,17 @@ inline std::vector<op_case> source_cases(op code) {
     case op::sin:
     case op::cos:
     case op::erf:
+    case op::erfc:
+    case op::sinh:
+    case op::cosh:
       return unary_cases(code, -3, 3);
+    case op::erf_inv:
+      return unary_cases(code, -0.9, 0.9);
+    case op::lgamma:
+      return unary_cases(code, 0.6, 4);
+    case op::polygamma:
+      return polygamma_cases();
+    case op::cbrt:
     case op::log:
     case op::sqrt:
     case op::rsqrt:

@@ -85,6 +85,42 @@ inline std::uint32_t threefry_word(int word, std::uint32_t key0, std::uint32_t k
   return word == 0 ? x0 : word == 1 ? x1 : x0 ^ x1;
 }
 
+/// By Newton's method on erfc, which has all digits where x is near 1.
+inline double erf_inv(double x) {
+  using limits = std::numeric_limits<double>;
+  if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? x * limits::infinity() : limits::quiet_NaN();
+  const long double rest = 1 - std::abs(static_cast<long double>(x));
+  long double y = std::sqrt(-std::log(rest * (2 - rest)));
+  for (int i = 0; i < 100; ++i) {
+    const long double slope = 2 / std::sqrt(3.14159265358979323846L) * std::exp(-y * y);
+    const long double off =
+        y < 0.5L ? std::abs(static_cast<long double>(x)) - std::erf(y) : std::erfc(y) - rest;
+    y += off / slope;
+  }
+  return std::copysign(static_cast<double>(y), x);
+}
+
+/// The derivative of order n + 1 of log(gamma(x)): its series, and beyond 40 the asymptotic one.
+inline double polygamma(int n, double x) {
+  if (x <= 0 && x == std::floor(x)) {
+    using limits = std::numeric_limits<double>;
+    return n % 2 == 1 ? limits::infinity() : limits::quiet_NaN();
+  }
+  long double factorial = 1;
+  for (int i = 2; i <= n; ++i) factorial *= i;
+  long double sum = 0;  // of 1 / (x + k)^(n + 1)
+  long double y = x;
+  for (; y < 40; y += 1) sum += 1 / std::pow(y, static_cast<long double>(n + 1));
+  const long double s = n;
+  // Euler and Maclaurin: the integral, half of the first term, and its derivatives.
+  if (n > 0) sum += std::pow(y, -s) / s;
+  sum += std::pow(y, -s - 1) / 2 + (s + 1) * std::pow(y, -s - 2) / 12 -
+         (s + 1) * (s + 2) * (s + 3) * std::pow(y, -s - 4) / 720 +
+         (s + 1) * (s + 2) * (s + 3) * (s + 4) * (s + 5) * std::pow(y, -s - 6) / 30240;
+  if (n == 0) return static_cast<double>(std::log(y) - sum);
+  return static_cast<double>((n % 2 == 1 ? 1 : -1) * factorial * sum);
+}
+
 inline double real_unary(op code, double x) {
   switch (code) {
     case op::neg:
@@ -111,6 +147,18 @@ inline double real_unary(op code, double x) {
       return 1 / std::sqrt(x);
     case op::erf:
       return std::erf(x);
+    case op::erfc:
+      return std::erfc(x);
+    case op::erf_inv:
+      return erf_inv(x);
+    case op::sinh:
+      return std::sinh(x);
+    case op::cosh:
+      return std::cosh(x);
+    case op::cbrt:
+      return std::cbrt(x);
+    case op::lgamma:
+      return std::lgamma(x);
     case op::abs:
       return std::abs(x);
     case op::sign:

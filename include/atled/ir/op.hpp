@@ -29,6 +29,13 @@ enum class op : std::uint8_t {
   sqrt,
   rsqrt,
   erf,
+  erfc,
+  erf_inv,
+  sinh,
+  cosh,
+  cbrt,
+  lgamma,
+  polygamma,  ///< the derivative of lgamma of order attribute[0] + 1
   abs,
   sign,
   floor,
@@ -148,6 +155,20 @@ struct op_info {
       return {"rsqrt", elementwise, 1};
     case op::erf:
       return {"erf", elementwise, 1};
+    case op::erfc:
+      return {"erfc", elementwise, 1};
+    case op::erf_inv:
+      return {"erf_inv", elementwise, 1};
+    case op::sinh:
+      return {"sinh", elementwise, 1};
+    case op::cosh:
+      return {"cosh", elementwise, 1};
+    case op::cbrt:
+      return {"cbrt", elementwise, 1};
+    case op::lgamma:
+      return {"lgamma", elementwise, 1};
+    case op::polygamma:
+      return {"polygamma", elementwise, 1};
     case op::abs:
       return {"abs", elementwise, 1};
     case op::sign:

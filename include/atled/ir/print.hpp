@@ -128,6 +128,8 @@ constexpr text attributes_text(const graph& g, int id) {
     case op::cumsum:
     case op::reverse_cumsum:
       return out << "[axis=" << g.attribute(id) << ']';
+    case op::polygamma:
+      return out << "[order=" << g.attribute(id) << ']';
     case op::threefry:
       return out << "[word=" << g.attribute(id) << ']';
     case op::broadcast:

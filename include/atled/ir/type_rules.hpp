@@ -67,6 +67,13 @@ constexpr std::string_view wanted_elements(op code, dtype element) {
     case op::sqrt:
     case op::rsqrt:
     case op::erf:
+    case op::erfc:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cosh:
+    case op::cbrt:
+    case op::lgamma:
+    case op::polygamma:
     case op::atan2:
     case op::is_finite:
     case op::strong_mul:
@@ -238,6 +245,13 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::sqrt:
     case op::rsqrt:
     case op::erf:
+    case op::erfc:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cosh:
+    case op::cbrt:
+    case op::lgamma:
+    case op::polygamma:
     case op::abs:
     case op::sign:
     case op::floor:

@@ -22,7 +22,7 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
     case op_kind::source:
       return 1;
     case op_kind::elementwise:
-      return code == op::threefry ? 1 : 0;
+      return code == op::threefry || code == op::polygamma ? 1 : 0;
     case op_kind::shape:
       if (code == op::reshape) return 0;
       return code == op::slice || code == op::pad ? 2 * in[0].rank() : 1;

@@ -6,6 +6,7 @@
 #include "atled/core/config.hpp"
 #include "atled/core/dtype.hpp"
 #include "atled/loops/simd.hpp"
+#include "atled/loops/vector_angle.hpp"
 #include "atled/loops/vector_math.hpp"
 
 #include <concepts>
@@ -124,7 +125,6 @@ struct remainder_of : op_traits<takes::numbers> {
     return select(wrong_side, rest + y, rest);
   }
 };
-/// Integers by squaring; a negative exponent gives 1, as if it were 0.
 struct power_of : function_traits<takes::numbers> {
   static constexpr const char* name = "power";
   template <class T, int N>
@@ -132,13 +132,7 @@ struct power_of : function_traits<takes::numbers> {
     if constexpr (std::floating_point<T>) {
       return pow(x, y);
     } else {
-      const auto zero = splat<N>(T{0});
-      const auto one = splat<N>(T{1});
-      vec<T, N> out = one;
-      for (vec<T, N> rest = y; any(rest > zero); rest = rest >> 1, x = x * x) {
-        out = select((rest > zero) & ((rest & one) == one), out * x, out);
-      }
-      return out;
+      return integer_power(x, y);
     }
   }
 };

@@ -7,7 +7,8 @@
 #pragma once
 
 #include "atled/core/dtype.hpp"
-#include "atled/loops/vector_math.hpp"
+#include "atled/loops/vector_angle.hpp"
+#include "atled/loops/vector_special.hpp"
 
 #include <bit>
 #include <concepts>
@@ -89,6 +90,28 @@ struct rsqrt_of {
 };
 struct erf_of {
   ATLED_INLINE static auto apply(auto x) { return erf(x); }
+};
+struct erfc_of {
+  ATLED_INLINE static auto apply(auto x) { return erfc(x); }
+};
+struct erf_inv_of {
+  ATLED_INLINE static auto apply(auto x) { return erf_inv(x); }
+};
+struct sinh_of {
+  ATLED_INLINE static auto apply(auto x) { return sinh(x); }
+};
+struct cosh_of {
+  ATLED_INLINE static auto apply(auto x) { return cosh(x); }
+};
+struct cbrt_of {
+  ATLED_INLINE static auto apply(auto x) { return cbrt(x); }
+};
+struct lgamma_of {
+  ATLED_INLINE static auto apply(auto x) { return lgamma(x); }
+};
+template <int Order>
+struct polygamma_of {
+  ATLED_INLINE static auto apply(auto x) { return polygamma<Order>(x); }
 };
 struct abs_of {
   ATLED_INLINE static auto apply(auto x) { return abs(x); }
@@ -203,13 +226,7 @@ struct pow_of {
     if constexpr (std::floating_point<T>) {
       return pow(x, y);
     } else {
-      return per_lane(
-          [](T base, T exponent) {
-            T out = 1;
-            for (auto left = exponent; left > 0; --left) out = static_cast<T>(out * base);
-            return exponent < 0 ? T{} : out;
-          },
-          x, y);
+      return integer_power(x, y);
     }
   }
 };

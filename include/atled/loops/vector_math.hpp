@@ -1,5 +1,6 @@
 // atled/loops/vector_math.hpp: exp, log, tanh, erf, sin ... on N lanes, without branches.
 // Reads: loops/simd.hpp. Errors in units of the last place (ulp) stand with each function.
+// Next: loops/vector_angle.hpp (atan2 and its kin), loops/vector_special.hpp (erfc, lgamma ...).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -422,6 +423,27 @@ template <std::floating_point T, int N>
   return select(x == splat<N>(T{0}), x, all);
 }
 
+/// x^y of integers by squaring, wrapping around; a negative power is the whole part of the
+/// fraction: 0, but 1 of 1 and 1 or -1 of -1.
+template <std::integral T, int N>
+[[nodiscard]] ATLED_INLINE vec<T, N> integer_power(vec<T, N> x, vec<T, N> y) noexcept {
+  const auto zero = splat<N>(T{0});
+  const auto one = splat<N>(T{1});
+  const auto is_odd = (y & one) == one;
+  auto out = one;
+  auto base = x;
+  for (auto rest = y; any(rest > zero); rest = rest >> 1, base = base * base) {
+    out = select((rest > zero) & ((rest & one) == one), out * base, out);
+  }
+  if constexpr (std::signed_integral<T>) {
+    const auto of_minus_one = select(is_odd, -one, one);
+    const auto fraction = select(x == one, one, select(x == -one, of_minus_one, zero));
+    return select(y < zero, fraction, out);
+  } else {
+    return out;
+  }
+}
+
 /// x^y as IEEE pow: pow(x, 0) = 1 and pow(1, y) = 1, also where the other is NaN.
 /// f32 within 1 ulp, through f64; f64 lane by lane.
 template <std::floating_point T, int N>
@@ -445,30 +467,6 @@ template <std::floating_point T, int N>
   } else {
     return per_lane([](T a, T b) { return std::pow(a, b); }, x, y);
   }
-}
-
-// ---- lane by lane, through the standard library ----------------------------------------------
-
-template <std::floating_point T, int N>
-[[nodiscard]] ATLED_INLINE vec<T, N> erfc(vec<T, N> x) noexcept {
-  return per_lane([](T a) { return std::erfc(a); }, x);
-}
-template <std::floating_point T, int N>
-[[nodiscard]] ATLED_INLINE vec<T, N> asin(vec<T, N> x) noexcept {
-  return per_lane([](T a) { return std::asin(a); }, x);
-}
-template <std::floating_point T, int N>
-[[nodiscard]] ATLED_INLINE vec<T, N> acos(vec<T, N> x) noexcept {
-  return per_lane([](T a) { return std::acos(a); }, x);
-}
-template <std::floating_point T, int N>
-[[nodiscard]] ATLED_INLINE vec<T, N> atan(vec<T, N> x) noexcept {
-  return per_lane([](T a) { return std::atan(a); }, x);
-}
-/// The angle of the point (x, y). Units: radians.
-template <std::floating_point T, int N>
-[[nodiscard]] ATLED_INLINE vec<T, N> atan2(vec<T, N> y, vec<T, N> x) noexcept {
-  return per_lane([](T a, T b) { return std::atan2(a, b); }, y, x);
 }
 
 }  // namespace atled::loops

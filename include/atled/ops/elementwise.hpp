@@ -1,6 +1,7 @@
 // atled/ops/elementwise.hpp: functions of each element: exp to atan2, where, clip, powers, casts.
 // Reads: ops/operand.hpp. Integers and booleans become f32 where only floating types make sense.
-// Next: ops/integer.hpp (division, bits, truth values), ops/activation.hpp (relu, gelu, softplus).
+// Next: ops/trigonometry.hpp, ops/special.hpp (erfc, lgamma ...), ops/number.hpp (trunc, copysign),
+// ops/integer.hpp (division, bits, truth values), ops/activation.hpp (relu, gelu, softplus).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +11,7 @@
 namespace atled {
 
 namespace detail {
-constexpr expr floating_unary(op code, const expr& x, const call_site& at) {
+constexpr ir::operand floating_unary(op code, const expr& x, const call_site& at) {
   return ir::floating_operand(x, at).apply(code);
 }
 /// Ops that leave an integer as it is.
@@ -34,6 +35,19 @@ constexpr expr rounding(op code, const expr& x, const call_site& at) {
 /// Gradient: d_x = d_out / x, and exactly 0 where d_out is.
 [[nodiscard]] constexpr expr log(const expr& x, call_site at = call_site::here()) {
   return detail::floating_unary(op::log, x, at.in("log"));
+}
+/// 2^x, exact for whole x.
+[[nodiscard]] constexpr expr exp2(const expr& x, call_site at = call_site::here()) {
+  const ir::operand in = ir::floating_operand(x, at.in("exp2"));
+  return ir::operand::combine(op::pow, in.like(2), in);
+}
+/// The logarithm to base 2.
+[[nodiscard]] constexpr expr log2(const expr& x, call_site at = call_site::here()) {
+  return detail::floating_unary(op::log, x, at.in("log2")) / 0.69314718055994530942;
+}
+/// The logarithm to base 10.
+[[nodiscard]] constexpr expr log10(const expr& x, call_site at = call_site::here()) {
+  return detail::floating_unary(op::log, x, at.in("log10")) / 2.3025850929940456840;
 }
 /// log(1 + x) without the loss of digits near 0.
 [[nodiscard]] constexpr expr log1p(const expr& x, call_site at = call_site::here()) {
@@ -65,6 +79,12 @@ constexpr expr rounding(op code, const expr& x, const call_site& at) {
 /// 1 / sqrt(x).
 [[nodiscard]] constexpr expr rsqrt(const expr& x, call_site at = call_site::here()) {
   return detail::floating_unary(op::rsqrt, x, at.in("rsqrt"));
+}
+/// The cube root, also of negative numbers.
+///
+/// Gradient: d_out / (3 out^2), and exactly 0 where d_out is.
+[[nodiscard]] constexpr expr cbrt(const expr& x, call_site at = call_site::here()) {
+  return detail::floating_unary(op::cbrt, x, at.in("cbrt"));
 }
 /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 [[nodiscard]] constexpr expr erf(const expr& x, call_site at = call_site::here()) {
@@ -234,11 +254,7 @@ template <element T>
                                    call_site at = call_site::here()) {
   ir::builder& b = ir::builder_of({x, y});
   b.site = at.in("hypot");
-  const auto [left, right] = ir::promoted(b, x, y);
-  if (left.is_poison()) return left;
-  const auto floating = ir::floating_type(left.type().element);
-  const ir::operand u = left.as(floating);
-  const ir::operand v = right.as(floating);
+  const auto [u, v] = ir::promoted_floating(b, x, y);
   const auto size = ir::operand::combine(op::max, u.apply(op::abs), v.apply(op::abs));
   if (size.is_poison()) return size;
   const auto unit = size.apply(op::stop_gradient);
@@ -255,11 +271,7 @@ template <element T>
                                        call_site at = call_site::here()) {
   ir::builder& b = ir::builder_of({x, y});
   b.site = at.in("logaddexp");
-  const auto [left, right] = ir::promoted(b, x, y);
-  if (left.is_poison()) return left;
-  const auto floating = ir::floating_type(left.type().element);
-  const ir::operand u = left.as(floating);
-  const ir::operand v = right.as(floating);
+  const auto [u, v] = ir::promoted_floating(b, x, y);
   const auto larger = u > v;
   const auto high = ir::broadcast_select(larger, u, v);
   const auto low = ir::broadcast_select(larger, v, u);
@@ -277,10 +289,20 @@ template <element T>
                                    call_site at = call_site::here()) {
   ir::builder& b = ir::builder_of({x, y});
   b.site = at.in("xlogy");
-  const auto [left, right] = ir::promoted(b, x, y);
-  if (left.is_poison()) return left;
-  const auto floating = ir::floating_type(left.type().element);
-  return ir::operand::combine(op::strong_mul, left.as(floating), right.as(floating).apply(op::log));
+  const auto [u, v] = ir::promoted_floating(b, x, y);
+  return ir::operand::combine(op::strong_mul, u, v.apply(op::log));
+}
+
+/// log2(2^x + 2^y), also where they overflow.
+[[nodiscard]] constexpr expr logaddexp2(const located& x, const located& y,
+                                        call_site at = call_site::here()) {
+  constexpr double log_of_two = 0.69314718055994530942;
+  ir::builder& b = ir::builder_of({x, y});
+  at = at.in("logaddexp2");
+  b.site = at;
+  const auto [u, v] = ir::promoted_floating(b, x, y);
+  const expr natural = logaddexp(expr(u * log_of_two), expr(v * log_of_two), at);
+  return ir::operand(natural, at) / log_of_two;
 }
 
 // --- questions -------------------------------------------------------------------------------

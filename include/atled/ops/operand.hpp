@@ -181,6 +181,15 @@ struct operand_pair {
   return {x.as(element), y.as(element)};
 }
 
+/// Two operands promoted to one floating type, each in its own shape.
+[[nodiscard]] constexpr operand_pair promoted_floating(builder& b, const located& lhs,
+                                                       const located& rhs) {
+  const auto [x, y] = promoted(b, lhs, rhs);
+  if (x.is_poison()) return {x, y};
+  const dtype element = floating_type(x.type().element);
+  return {x.as(element), y.as(element)};
+}
+
 /// `predicate ? x : y`, broadcast together; x and y have one element type.
 [[nodiscard]] constexpr operand broadcast_select(const operand& predicate, const operand& x,
                                                  const operand& y) {

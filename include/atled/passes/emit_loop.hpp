@@ -352,7 +352,7 @@ class loop_emitter : protected kernel_writer {
     i.element = g_[id].type.element;
     i.num_operands = g_[id].num_operands;
     i.stage = stage;
-    if (i.code == op::threefry) i.bits = g_.attribute(id);
+    if (i.code == op::threefry || i.code == op::polygamma) i.bits = g_.attribute(id);
     for (int k = 0; k < i.num_operands; ++k) {
       i.operands[k] = operand_value(merged, locals_[l], k, stage);
     }

@@ -88,12 +88,17 @@ constexpr folded fold_function(op code, double x) {
       return folded::of(code == op::sqrt ? sqrt_of(x) : 1 / sqrt_of(x));
     case op::exp:
     case op::cos:
+    case op::cosh:
+    case op::erfc:
       return x == 0 ? folded::of(1) : folded::none();
     case op::expm1:
     case op::log1p:
     case op::tanh:
     case op::sin:
     case op::erf:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cbrt:
       return x == 0 ? folded::of(x) : folded::none();
     case op::logistic:
       return x == 0 ? folded::of(0.5) : folded::none();

@@ -239,6 +239,21 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
       return scaled(b, dx, b.scale(b.mul(z, b.mul(z, z)), -0.5));
     case op::erf:  // dz = 2 / sqrt(pi) e^(-x^2) dx
       return scaled(b, dx, b.scale(b.unary(op::exp, b.neg(b.mul(x, x))), 1.1283791670955126));
+    case op::erfc:  // dz = -2 / sqrt(pi) e^(-x^2) dx
+      return scaled(b, dx, b.scale(b.unary(op::exp, b.neg(b.mul(x, x))), -1.1283791670955126));
+    case op::erf_inv:  // dz = sqrt(pi) / 2 e^(z^2) dx
+      return scaled(b, dx, b.scale(b.unary(op::exp, b.mul(z, z)), 0.88622692545275801));
+    case op::sinh:  // dz = cosh(x) dx
+      return scaled(b, dx, b.unary(op::cosh, x));
+    case op::cosh:  // dz = sinh(x) dx
+      return scaled(b, dx, b.unary(op::sinh, x));
+    case op::cbrt:  // dz = dx / (3 z^2)
+      return scaled(b, dx, b.div(b.splat(1.0 / 3.0, type), b.mul(z, z)));
+    case op::lgamma:  // dz = digamma(x) dx
+      return scaled(b, dx, b.append(op::polygamma, {x}, ir::attribute_list::of(0)));
+    case op::polygamma:  // dz = the next of them dx
+      return scaled(b, dx,
+                    b.append(op::polygamma, {x}, ir::attribute_list::of(b.g.attribute(z) + 1)));
     case op::abs:  // dz = sign(x) dx, 0 at 0
       return scaled(b, dx, b.unary(op::sign, x));
     case op::sign:  // flat between their steps

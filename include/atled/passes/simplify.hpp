@@ -109,6 +109,13 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::sqrt:
     case op::rsqrt:
     case op::erf:
+    case op::erfc:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cosh:
+    case op::cbrt:
+    case op::lgamma:
+    case op::polygamma:
     case op::sign:
     case op::floor:
     case op::ceil:

@@ -203,13 +203,21 @@ class storer {
       case op::tanh:
       case op::logistic:
       case op::erf:
+      case op::sinh:
+      case op::cosh:
         return 8;
       case op::sin:
       case op::cos:
       case op::pow:
       case op::atan2:
       case op::threefry:
+      case op::erfc:
+      case op::erf_inv:
+      case op::cbrt:
         return 24;
+      case op::lgamma:
+      case op::polygamma:
+        return 200;
       case op::div:
       case op::rem:
       case op::sqrt:

@@ -315,6 +315,13 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::sqrt:
     case op::rsqrt:
     case op::erf:
+    case op::erfc:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cosh:
+    case op::cbrt:
+    case op::lgamma:
+    case op::polygamma:
     case op::abs:
     case op::sign:
     case op::floor:

@@ -1,5 +1,5 @@
 // atled/random/distributions.hpp: random numbers: bits, uniform, normal, randint, categorical ...
-// Reads: random/key.hpp, random/erf_inv.hpp. Same bits as jax.random with its default settings.
+// Reads: random/key.hpp, ops/special.hpp. Same bits as jax.random with its default settings.
 //
 // Each has two forms:
 //   uniform<f32, 3, 4>(key)     the shape is in the call: in a trace, and outside on key tensors
@@ -8,7 +8,7 @@
 #pragma once
 
 #include "atled/ops/reduce.hpp"
-#include "atled/random/erf_inv.hpp"
+#include "atled/ops/special.hpp"
 #include "atled/random/key.hpp"
 #include "atled/transform/transformed.hpp"
 
@@ -145,8 +145,8 @@ constexpr ir::operand bits_of(const expr& key, const shape& dims, dtype element,
   if (unit.is_poison()) return unit;
   // In (-1, 1): the length of the range rounds to 2 in each type.
   const double least = detail::next_to(-1, element, true);
-  return atled::detail::erf_inv_inside(unit * 2.0 + least) *
-         detail::rounded(detail::root_of_two, element);
+  const ir::operand drawn = (unit * 2.0 + least).as(promote(element, dtype::f32));
+  return drawn.apply(op::erf_inv).as(element) * detail::rounded(detail::root_of_two, element);
 }
 
 /// Normal numbers between `low` and `high`, both excluded; the others are as if drawn again.

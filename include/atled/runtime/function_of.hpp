@@ -14,7 +14,7 @@ struct function {
   using type = Function;
 };
 
-// The op's function; `T` is the result's element type, `Bits` the attribute of threefry.
+// The op's function; `T` is the result's element type, `Bits` the attribute of the op.
 template <op Code, class T, std::int64_t Bits>
 consteval auto find_function() {
   using namespace loops;
@@ -30,6 +30,13 @@ consteval auto find_function() {
   if constexpr (Code == op::sqrt) return function<sqrt_of>{};
   if constexpr (Code == op::rsqrt) return function<rsqrt_of>{};
   if constexpr (Code == op::erf) return function<erf_of>{};
+  if constexpr (Code == op::erfc) return function<erfc_of>{};
+  if constexpr (Code == op::erf_inv) return function<erf_inv_of>{};
+  if constexpr (Code == op::sinh) return function<sinh_of>{};
+  if constexpr (Code == op::cosh) return function<cosh_of>{};
+  if constexpr (Code == op::cbrt) return function<cbrt_of>{};
+  if constexpr (Code == op::lgamma) return function<lgamma_of>{};
+  if constexpr (Code == op::polygamma) return function<polygamma_of<static_cast<int>(Bits)>>{};
   if constexpr (Code == op::abs) return function<abs_of>{};
   if constexpr (Code == op::sign) return function<sign_of>{};
   if constexpr (Code == op::floor) return function<floor_of>{};
