@@ -198,17 +198,12 @@ template <class T>
   return (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
 }
 
-// The block of lhs that `columns` columns need: read where it is if they are few or it lies well:
-// if the rows of a tile do not meet in one set of the L1 cache, or the steps of k are near each
-// other.
+// The block of lhs that `columns` columns need: read where it is if they are few.
 template <class Acc, class L>
 [[nodiscard]] lhs_block<Acc> left_block(const L* lhs, const gemm_operand& o, std::int64_t rows,
                                         std::int64_t k, std::int64_t columns, Acc* packed) {
   if constexpr (std::is_same_v<Acc, L>) {
-    const bool lies_well = o.column_stride == 1
-                               ? stride_bytes<Acc>(o.row_stride) < 4096
-                               : o.row_stride == 1 && stride_bytes<Acc>(o.column_stride) <= 512;
-    if (lies_well || columns <= 2 * tile_columns<Acc>) {
+    if (columns <= 2 * tile_columns<Acc>) {
       return {lhs, o.row_stride, o.column_stride, tile_rows * o.row_stride};
     }
   }

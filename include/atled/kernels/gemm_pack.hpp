@@ -59,14 +59,21 @@ ATLED_INLINE void transpose_strip(const T* p, std::int64_t column_stride, T* out
   }
 }
 
-// One register of columns, k deep, each column's values side by side.
+// One register of columns, k deep, each column's values side by side. What lies `ahead` elements
+// further on is fetched meanwhile: the columns that are packed next.
 template <class T>
 void transpose_columns(std::int64_t k, const T* p, std::int64_t column_stride, T* out,
-                       std::int64_t out_stride) noexcept {
+                       std::int64_t out_stride, std::int64_t ahead) noexcept {
   constexpr int lanes = loops::native_lanes<T>;
   constexpr int depth = 16 / static_cast<int>(sizeof(T));
+  constexpr int line = 64 / static_cast<int>(sizeof(T));
   std::int64_t row = 0;
   for (; row + depth <= k; row += depth) {
+    if (row % line == 0) {
+      for (int column = 0; column < lanes; ++column) {
+        __builtin_prefetch(p + row + column * column_stride + ahead, 0, 2);
+      }
+    }
     transpose_strip(p + row, column_stride, out + row * out_stride, out_stride);
   }
   for (; row < k; ++row) {
@@ -79,7 +86,7 @@ void transpose_columns(std::int64_t k, const T* p, std::int64_t column_stride, T
 // The same for another type: it is widened some columns at a time, then transposed.
 template <class T, class S>
 void transpose_columns(std::int64_t k, const S* p, std::int64_t column_stride, T* out,
-                       std::int64_t out_stride) noexcept {
+                       std::int64_t out_stride, std::int64_t) noexcept {
   constexpr int lanes = loops::native_lanes<T>;
   constexpr int deep = 32;
   T wide[static_cast<std::size_t>(lanes * deep)];
@@ -89,7 +96,7 @@ void transpose_columns(std::int64_t k, const S* p, std::int64_t column_stride, T
       const S* from = p + row + column * column_stride;
       for (std::int64_t i = 0; i < rest; ++i) wide[column * deep + i] = static_cast<T>(from[i]);
     }
-    transpose_columns<T>(rest, wide, deep, out + row * out_stride, out_stride);
+    transpose_columns<T>(rest, wide, deep, out + row * out_stride, out_stride, 0);
   }
 }
 
@@ -111,6 +118,8 @@ template <class T, class S>
     const bool two = columns > lanes;
     const int first = two ? lanes : columns, second = columns - first;
     for (std::int64_t row = 0; row < k; ++row, rhs += k_stride, out += width) {
+      __builtin_prefetch(rhs + width, 0, 2);  // of the next panel, some ten thousand cycles ahead
+      __builtin_prefetch(rhs + width + lanes, 0, 2);
       loops::store(out, detail::load_as<lanes, T>(rhs, first));
       if (two) loops::store(out + lanes, detail::load_as<lanes, T>(rhs + lanes, second));
     }
@@ -119,7 +128,8 @@ template <class T, class S>
   int done = 0;
   if (k_stride == 1) {
     for (; done + lanes <= columns; done += lanes) {
-      detail::transpose_columns(k, rhs + done * column_stride, column_stride, out + done, width);
+      detail::transpose_columns(k, rhs + done * column_stride, column_stride, out + done, width,
+                                width * column_stride);
     }
   }
   for (std::int64_t row = 0; row < k && done < columns; ++row) {
@@ -133,61 +143,81 @@ template <class T, class S>
   }
 }
 
-// Rows of a packed tile whose rows lie side by side: whole registers.
-template <class T>
-inline constexpr int packed_tile_rows =
-    (tile_rows + loops::native_lanes<T> - 1) / loops::native_lanes<T>* loops::native_lanes<T>;
-
 /// Elements that `pack_lhs` may write.
 template <class T>
 [[nodiscard]] constexpr std::int64_t packed_lhs_size(std::int64_t rows, std::int64_t k) noexcept {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
   const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
-  return tiles * packed_tile_rows<T> * ((k + line - 1) / line + 1) * line;
+  return tiles * packed_lhs_stride<T> * ((k + line - 1) / line * line);
 }
 
-/// Copies `lhs[rows, k]` so that a tile reads it from neighbouring cache lines and pages.
+namespace detail {
+
+// Rows that are not side by side in memory: one tile, each row along k.
+template <class T, class S>
+void pack_rows(std::int64_t rows, std::int64_t k, const S* lhs, std::int64_t row_stride,
+               std::int64_t k_stride, T* out) noexcept {
+  constexpr int lanes = loops::native_lanes<T>;
+  constexpr int width = packed_lhs_stride<T>;
+  int done = 0;
+  if (k_stride == 1) {  // whole registers, the rows of the next tile among them
+    for (; done + lanes <= rows && done < tile_rows; done += lanes) {
+      transpose_columns(k, lhs + done * row_stride, row_stride, out + done, width,
+                        tile_rows * row_stride);
+    }
+  }
+  for (int row = done; row < rows && row < tile_rows; ++row) {
+    const S* from = lhs + row * row_stride;
+    for (std::int64_t i = 0; i < k; ++i) out[i * width + row] = static_cast<T>(from[i * k_stride]);
+  }
+}
+
+// Rows side by side in memory: some steps of k at a time, each a stream over all tiles.
+template <class T, class S>
+void pack_columns(std::int64_t rows, std::int64_t k, const S* lhs, std::int64_t k_stride,
+                  T* out) noexcept {
+  constexpr int lanes = loops::native_lanes<T>;
+  constexpr int width = packed_lhs_stride<T>;
+  constexpr std::int64_t streams = 8;
+  for (std::int64_t begin = 0; begin < k; begin += streams) {
+    const std::int64_t end = begin + streams < k ? begin + streams : k;
+    T* panel = out;
+    for (std::int64_t row = 0; row < rows; row += tile_rows, panel += width * k) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const S* from = lhs + row + i * k_stride;
+        __builtin_prefetch(from + streams * k_stride, 0, 2);
+        // whole registers, into the next tile's rows, which are packed again
+        for (int r = 0; r < width && r < rows - row; r += lanes) {
+          loops::store(panel + i * width + r, load_as<lanes, T>(from + r, rows - row - r));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Copies `lhs[rows, k]` to panels, a tile's rows side by side, `packed_lhs_stride<T>` from one
+/// step of k to the next.
 ///
-/// Rows stay rows if `k_stride` is 1 (an odd number of cache lines apart: no two of a tile meet in
-/// one set); else each tile becomes a panel with its rows side by side, k by k. Nothing is
-/// transposed either way, because the tile takes both.
+/// Pre: `out` has room for packed_lhs_size<T>(rows, k) values.
+/// Cost: 0.3 cycles an element from the cache.
 template <class T, class S>
 [[nodiscard, gnu::noinline]] lhs_block<T> pack_lhs(std::int64_t rows, std::int64_t k, const S* lhs,
                                                    std::int64_t row_stride, std::int64_t k_stride,
                                                    T* out) noexcept {
-  constexpr int lanes = loops::native_lanes<T>;
-  if (k == 0) return {out, 0, 0, 0};  // and `lhs` may be null
-  if (k_stride == 1) {
-    constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
-    const std::int64_t stride = (((k + line - 1) / line) | 1) * line;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const S* from = lhs + row * row_stride;
-      T* to = out + row * stride;
-      for (std::int64_t i = 0; i < k; i += lanes) {
-        loops::store(to + i, detail::load_as<lanes, T>(from + i, k - i));
-      }
-    }
-    return {out, stride, 1, tile_rows * stride};
+  constexpr int width = packed_lhs_stride<T>;
+  const lhs_block<T> packed{out, 1, width, width * k};
+  if (k == 0) return packed;  // and `lhs` may be null
+  if (row_stride == 1) {
+    detail::pack_columns(rows, k, lhs, k_stride, out);
+    return packed;
   }
-  constexpr int width = packed_tile_rows<T>;
-  const std::int64_t panel = width * k;
-  for (std::int64_t i = 0; i < k; ++i) {
-    const S* from = lhs + i * k_stride;
-    T* to = out + i * width;
-    for (std::int64_t row = 0; row < rows; row += tile_rows, to += panel) {
-      const std::int64_t rest = rows - row;
-      if (row_stride == 1) {  // whole registers, into the next tile's rows, which are packed again
-        for (int r = 0; r < width && r < rest; r += lanes) {
-          loops::store(to + r, detail::load_as<lanes, T>(from + row + r, rest - r));
-        }
-      } else {
-        for (int r = 0; r < tile_rows && r < rest; ++r) {
-          to[r] = static_cast<T>(from[(row + r) * row_stride]);
-        }
-      }
-    }
+  for (std::int64_t row = 0; row < rows; row += tile_rows) {
+    detail::pack_rows(rows - row, k, lhs + row * row_stride, row_stride, k_stride, out);
+    out += width * k;
   }
-  return {out, 1, width, panel};
+  return packed;
 }
 
 }  // namespace atled::kernels

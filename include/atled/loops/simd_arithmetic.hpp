@@ -107,6 +107,25 @@ template <class T, int N>
   }
 }
 
+/// *a * b + c, one value for all lanes. Where an instruction can do both, it does: the
+/// multiply-adds of a product then leave room in the front end, which two threads of a core share.
+template <class T, int N>
+[[nodiscard]] ATLED_INLINE vec<T, N> fma_scalar(const T* a, vec<T, N> b, vec<T, N> c) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (std::same_as<T, f32> && N == 16) {
+    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c.r) : "v"(b.r), "m"(*a));
+    return c;
+  } else if constexpr (std::same_as<T, f64> && N == 8) {
+    asm("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(c.r) : "v"(b.r), "m"(*a));
+    return c;
+  } else {
+    return fma(splat<N>(*a), b, c);
+  }
+#else
+  return fma(splat<N>(*a), b, c);
+#endif
+}
+
 // ---- bits --------------------------------------------------------------------------------------
 
 template <std::integral T, int N>

@@ -11,6 +11,7 @@
 namespace {
 
 using atled::kernels::multiply_tile;
+using atled::kernels::packed_lhs_stride;
 using atled::kernels::tile_columns;
 using atled::kernels::tile_operands;
 using atled::kernels::tile_rows;
@@ -36,24 +37,30 @@ T element(const tile_operands<T>& t, std::int64_t k, std::int64_t row, std::int6
   return t.sums == nullptr ? sum.r : t.sums[row * t.sums_row_stride + column] + sum.r;
 }
 
+// How lhs lies: its rows along k, beside each other, or as packed (and rhs with it).
+enum class layout { rows, columns, packed };
+
 template <class T>
 void check_all_sizes(std::int64_t k) {
   constexpr std::int64_t width = tile_columns<T>;
   constexpr std::int64_t lanes = width / 2;
-  const auto lhs = numbers<T>(tile_rows * (k + 3), 1);
+  constexpr std::int64_t packed_stride = packed_lhs_stride<T>;
+  const auto lhs = numbers<T>(packed_stride * (k + 3), 1);
   const auto rhs = numbers<T>((width + 5) * k, 2);
   const auto sums = numbers<T>(tile_rows * (width + 1), 3);
-  for (const bool rows_first : {true, false}) {
+  for (const layout way : {layout::rows, layout::columns, layout::packed}) {
     for (const bool with_sums : {true, false}) {
       for (int rows = 1; rows <= tile_rows; ++rows) {
         for (const std::int64_t columns : {std::int64_t{1}, lanes, lanes + 1, width}) {
           std::vector<T> out(tile_rows * (width + 7), T{99});
           tile_operands<T> t{};
           t.lhs = lhs.data();
-          t.lhs_row_stride = rows_first ? k + 3 : 1;
-          t.lhs_k_stride = rows_first ? 1 : tile_rows;
+          t.lhs_row_stride = way == layout::rows ? k + 3 : 1;
+          t.lhs_k_stride = way == layout::rows      ? 1
+                           : way == layout::columns ? tile_rows
+                                                    : packed_stride;
           t.rhs = rhs.data();
-          t.rhs_k_stride = width + 5;
+          t.rhs_k_stride = way == layout::packed ? width : width + 5;
           t.sums = with_sums ? sums.data() : nullptr;
           t.sums_row_stride = width + 1;
           t.out = out.data();
@@ -68,7 +75,7 @@ void check_all_sizes(std::int64_t k) {
                   element(t, k, row, column);
             }
           }
-          CAPTURE(rows, columns, k, rows_first, with_sums);
+          CAPTURE(rows, columns, k, static_cast<int>(way), with_sums);
           CHECK(atled::same_bits(out, expected));
         }
       }
