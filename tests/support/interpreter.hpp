@@ -100,6 +100,8 @@ class interpreter {
         return reduced(id);
       case op_kind::cumulative:
         return accumulated(id);
+      case op_kind::ordering:
+        return ordered(id);
       case op_kind::product:
         return product(id);
     }
@@ -399,6 +401,30 @@ class interpreter {
       } else {
         out.integers[i] = wrapped(integer, out.type.element);
       }
+    }
+    return out;
+  }
+
+  array ordered(int id) {
+    const array& x = in(id, 0);
+    const auto axis = static_cast<int>(g_.attribute(id));
+    const bool descends = g_.attribute(id, 1) != 0;
+    array out(g_.type(id));
+    const auto is_before = [&](double l, double r) {  // NaN is the largest
+      if (descends) std::swap(l, r);
+      return l < r || (std::isnan(r) && !std::isnan(l));
+    };
+    for (std::size_t i = 0; i < x.size(); ++i) {  // its place is the number of those before it
+      auto p = position_of(x.type.dims, static_cast<std::int64_t>(i));
+      const std::int64_t here = p.at[axis];
+      std::int64_t place = 0;
+      for (std::int64_t k = 0; k < x.type.dims[axis]; ++k) {
+        p.at[axis] = k;
+        const double other = x[flat_of(x.type.dims, p)];
+        place += is_before(other, x[i]) || (k < here && !is_before(x[i], other)) ? 1 : 0;
+      }
+      p.at[axis] = place;
+      if (place < out.type.dims[axis]) out.integers[flat_of(out.type.dims, p)] = here;
     }
     return out;
   }

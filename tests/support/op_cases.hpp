@@ -292,6 +292,25 @@ inline std::vector<op_case> cumulative_cases(op code) {
   return out;
 }
 
+inline std::vector<op_case> argsort_cases() {
+  std::vector<op_case> out;
+  numbers random(14);
+  for (const std::int64_t axis : {0, 1, 2}) {
+    for (const std::int64_t descending : {0, 1}) {
+      ir::attribute_list attributes{};
+      attributes.push(axis);
+      attributes.push(descending);
+      attributes.push(2 + descending);
+      out.push_back({"argsort",
+                     {random.distinct(shape::of({3, 4, 3}))},
+                     [attributes](ir::builder& b, const std::vector<int>& x) {
+                       return b.append(op::argsort, {x[0]}, attributes);
+                     }});
+    }
+  }
+  return out;
+}
+
 inline std::vector<op_case> dot_cases() {
   struct row {
     shape lhs, rhs;
@@ -527,6 +546,8 @@ inline std::vector<op_case> source_cases(op code) {
     case op::cumsum:
     case op::reverse_cumsum:
       return cumulative_cases(code);
+    case op::argsort:
+      return argsort_cases();
     case op::dot:
       return dot_cases();
   }

@@ -96,6 +96,9 @@ enum class op : std::uint8_t {
   // along one axis (attribute), same shape
   cumsum,
   reverse_cumsum,
+  /// The places (i32) of the smallest (largest) elements in order, equal ones in theirs, NaN as the
+  /// largest; attributes: axis, descending, how many.
+  argsort,
   // products
   dot,  ///< attributes: batch, lhs axes, rhs axes packed by `dot_axes`
 };
@@ -110,6 +113,7 @@ enum class op_kind : std::uint8_t {
   index,        ///< moves elements to where indices say
   reduction,    ///< combines elements along axes
   cumulative,   ///< combines elements along an axis, keeping it
+  ordering,     ///< puts elements along an axis in order
   product,      ///< dot
 };
 
@@ -273,6 +277,8 @@ struct op_info {
       return {"cumsum", cumulative, 1};
     case op::reverse_cumsum:
       return {"reverse_cumsum", cumulative, 1};
+    case op::argsort:
+      return {"argsort", ordering, 1};
     case op::dot:
       return {"dot", product, 2};
   }

@@ -130,6 +130,10 @@ constexpr text attributes_text(const graph& g, int id) {
       return out << "[axis=" << g.attribute(id) << ']';
     case op::polygamma:
       return out << "[order=" << g.attribute(id) << ']';
+    case op::argsort:
+      return out << "[axis=" << g.attribute(id, 0)
+                 << (g.attribute(id, 1) != 0 ? " descending count=" : " count=")
+                 << g.attribute(id, 2) << ']';
     case op::threefry:
       return out << "[word=" << g.attribute(id) << ']';
     case op::broadcast:

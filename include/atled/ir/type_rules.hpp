@@ -298,6 +298,17 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::scatter_add:
     case op::dynamic_update_slice:
       return typed::of(in[0]);
+    case op::argsort: {
+      shape dims = in[0].dims;
+      const auto axis = static_cast<int>(attributes.values[0]);
+      if (attributes.values[2] < 0 || attributes.values[2] > dims[axis]) {
+        text why;
+        return typed::failed(why << in[0] << " along axis " << axis << ": " << attributes.values[2]
+                                 << " elements must be from 0 to " << dims[axis]);
+      }
+      dims[axis] = attributes.values[2];
+      return typed::of(dtype::i32, dims);
+    }
     case op::concatenate: {
       const auto axis = static_cast<int>(attributes.values[0]);
       tensor_type out = in[0];

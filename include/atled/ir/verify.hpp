@@ -31,6 +31,8 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
     case op_kind::reduction:
     case op_kind::cumulative:
       return 1;
+    case op_kind::ordering:
+      return 3;
     case op_kind::product:
       return 6;
   }
@@ -121,6 +123,7 @@ constexpr std::string_view attribute_law(op code, const operand_types& in,
       return is_index_op(code, in, attributes, type) ? "" : "operands must fit each other";
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::argsort:
     case op::concatenate:
       return first >= 0 && first < in[0].rank() ? "" : "its axis must exist";
     default:

@@ -313,6 +313,7 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::threefry:
     case op::argmax:
     case op::argmin:
+    case op::argsort:
       return ir::no_node;
     case op::select:  // dz = dx or dy, as the predicate says
       return b.select(x, or_zeros(b, dy, z), or_zeros(b, tangents[2], z));

@@ -129,6 +129,7 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::reduce_logsumexp:
     case op::argmax:
     case op::argmin:
+    case op::argsort:
       return ir::no_node;
   }
   __builtin_unreachable();

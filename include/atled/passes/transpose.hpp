@@ -352,6 +352,7 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::reduce_logsumexp:
     case op::argmax:
     case op::argmin:
+    case op::argsort:
       return false;
   }
   __builtin_unreachable();

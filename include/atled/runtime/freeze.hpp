@@ -162,6 +162,15 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
       out[2] = product(dims, axis + 1, dims.rank);
       return;
     }
+    case op::argsort: {
+      const auto axis = static_cast<int>(g.attribute(id));
+      out[0] = product(dims, 0, axis);
+      out[1] = dims[axis];
+      out[2] = product(dims, axis + 1, dims.rank);
+      out[3] = g.attribute(id, 1);
+      out[4] = g.attribute(id, 2);
+      return;
+    }
     case op::dynamic_slice:
     case op::dynamic_update_slice: {
       const shape& box =
@@ -176,6 +185,13 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
     default:
       return;
   }
+}
+
+/// Bytes of workspace for the kernel of one op.
+[[nodiscard]] constexpr std::int64_t kernel_workspace(const ir::graph& g, int id) {
+  if (g[id].code != op::argsort) return 0;
+  const tensor_type& in = g.type(g.operand(id, 0));
+  return kernels::argsort_workspace_bytes(in.element, in.dims[static_cast<int>(g.attribute(id))]);
 }
 
 [[nodiscard]] constexpr kernels::gemm_shape gemm_shape_of(const passes::plan& p,
@@ -282,6 +298,8 @@ template <frozen_sizes Sizes>
       if (bytes > out.dot_workspace) out.dot_workspace = bytes;
     } else {
       detail::write_numbers(g, s.node, out.numbers.data() + numbers);
+      const auto bytes = detail::kernel_workspace(g, s.node);
+      if (bytes > out.loop_workspace) out.loop_workspace = bytes;
       numbers += detail::numbers_of_step;
     }
   }

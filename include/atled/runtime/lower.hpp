@@ -8,6 +8,7 @@
 
 #include "atled/kernels/gemm.hpp"
 #include "atled/kernels/index.hpp"
+#include "atled/kernels/sort.hpp"
 #include "atled/loops/epilogue.hpp"
 #include "atled/passes/plan.hpp"
 #include "atled/runtime/function_of.hpp"
@@ -176,7 +177,8 @@ void run_scatter_add(const step_data& data, std::byte* const* slots, std::byte*,
 }
 
 template <op Code, class T, class Index>
-void run_generic(const step_data& data, std::byte* const* slots, std::byte*, int) {
+void run_generic(const step_data& data, std::byte* const* slots,
+                 [[maybe_unused]] std::byte* workspace, int) {
   const std::int64_t* n = data.numbers;
   if constexpr (Code == op::cumsum || Code == op::reverse_cumsum) {
     kernels::cumulative_sum(n[0], n[1], n[2], Code == op::reverse_cumsum,
@@ -184,6 +186,10 @@ void run_generic(const step_data& data, std::byte* const* slots, std::byte*, int
   } else if constexpr (Code == op::argmax || Code == op::argmin) {
     kernels::arg_extremum(n[0], n[1], n[2], Code == op::argmax,
                           reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]));
+  } else if constexpr (Code == op::argsort) {
+    kernels::argsort(kernels::sort_shape{n[0], n[1], n[2], n[4], n[3] != 0},
+                     reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]),
+                     workspace);
   } else if constexpr (Code == op::dynamic_slice) {
     const auto rank = static_cast<int>(n[0]);
     kernels::move_box<T, Index>(rank, n + 1, n + 1 + rank, slots + 1,
