@@ -111,6 +111,7 @@ template <class Check>
 void for_each_case(Check check) {
   for (int code = 0; code < num_ops; ++code) {
     const auto cases = cases_of(static_cast<op>(code));
+    if (has_no_cases(static_cast<op>(code))) continue;
     REQUIRE(!cases.empty());
     for (std::size_t i = 0; i < cases.size(); ++i) {
       INFO(info(static_cast<op>(code)).name << ", " << cases[i].name << ", case " << i);

@@ -93,6 +93,7 @@ class interpreter {
       case op_kind::elementwise:
         return elementwise(id);
       case op_kind::shape:
+        if (g_[id].code == op::barrier) return in(id, 0);
         return moved(id);
       case op_kind::index:
         return indexed(id);
@@ -104,8 +105,16 @@ class interpreter {
         return ordered(id);
       case op_kind::product:
         return product(id);
+      case op_kind::call:
+        return called(id);
     }
     return array(type);
+  }
+
+  // Whatever is called has the value of its first operand, or is for run time alone.
+  [[nodiscard]] array called(int id) const {
+    if (g_[id].code == op::custom) return in(id, 0);
+    throw std::runtime_error("the interpreter runs no host function");
   }
 
   array source(int id, const std::vector<array>& arguments) {
@@ -487,7 +496,10 @@ class interpreter {
 }
 
 struct free_memory {
-  void operator()(void* memory) const { std::free(memory); }
+  void operator()(ir::builder* b) const {
+    b->~builder();
+    std::free(b);
+  }
 };
 using builder_ptr = std::unique_ptr<ir::builder, free_memory>;
 
@@ -496,8 +508,6 @@ using builder_ptr = std::unique_ptr<ir::builder, free_memory>;
 /// Its memory comes as zeros from the system, so that only what is used costs time; a builder is
 /// all zeros but for the texts of its position.
 [[nodiscard]] inline builder_ptr make_builder() {
-  static_assert(std::is_trivially_copyable_v<ir::builder> &&
-                std::is_trivially_destructible_v<ir::builder>);
   auto* b = static_cast<ir::builder*>(std::calloc(1, sizeof(ir::builder)));
   if (b == nullptr) throw std::bad_alloc();
   b->site = call_site{};

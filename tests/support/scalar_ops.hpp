@@ -170,6 +170,7 @@ inline double real_unary(op code, double x) {
     case op::round:
       return std::nearbyint(x);
     case op::stop_gradient:
+    case op::checkpoint_name:
     case op::variable:
       return x;
     default:
@@ -189,6 +190,7 @@ inline std::int64_t integer_unary(op code, std::int64_t x, dtype element) {
     case op::ceil:
     case op::round:
     case op::stop_gradient:
+    case op::checkpoint_name:
     case op::variable:
       return x;
     case op::logical_not:

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/ir/custom_rule.hpp"
 #include "atled/ir/type_rules.hpp"
 
 #include <initializer_list>
@@ -20,6 +21,14 @@ class builder {
   graph g{};
   text problem{};
   call_site site{"", 0, ""};
+
+  constexpr builder() = default;
+  builder(const builder&) = delete;
+  builder& operator=(const builder&) = delete;
+  constexpr ~builder() {
+    for (int i = 0; i < num_rules_; ++i) delete rules_[i];
+    for (int i = 0; i < num_pullbacks_; ++i) delete pullbacks_[i];
+  }
 
   [[nodiscard]] constexpr const tensor_type& type(int id) const { return g.nodes[id].type; }
 
@@ -122,6 +131,34 @@ class builder {
     return append(op::pad, {x, filler}, attributes, {type(x).element, sizes});
   }
 
+  // --- derivatives of the user's own ---------------------------------------------------------
+
+  /// Keeps a rule, or deletes it where there is no room; its index for `custom`.
+  constexpr int keep_rule(custom_rule* rule) {
+    if (num_rules_ == max_rules) {
+      delete rule;
+      fail("custom_jvp", text("a program can hold 4096 calls of such functions, but has more"));
+      return 0;
+    }
+    rules_[num_rules_] = rule;
+    return num_rules_++;
+  }
+  constexpr int keep_pullback(custom_pullback* pullback) {
+    if (num_pullbacks_ == max_rules) {
+      delete pullback;
+      fail("custom_vjp", text("a program can hold 4096 calls of such functions, but has more"));
+      return 0;
+    }
+    pullbacks_[num_pullbacks_] = pullback;
+    return num_pullbacks_++;
+  }
+  [[nodiscard]] constexpr custom_rule& rule(std::int64_t index) { return *rules_[index]; }
+  [[nodiscard]] constexpr const custom_pullback& pullback(std::int64_t index) const {
+    return *pullbacks_[index];
+  }
+  /// Some node may be an op::custom_linear, which reverse mode alone can resolve.
+  [[nodiscard]] constexpr bool has_pullbacks() const { return num_pullbacks_ > 0; }
+
   // --- the rest ----------------------------------------------------------------------------
 
   constexpr int reduce(op code, int x, std::int64_t mask) {
@@ -168,6 +205,12 @@ class builder {
     }
   }
 
+  /// As `fail`, in the name of a verb whatever the function on that line is called.
+  constexpr int fail_as(std::string_view verb, const call_site& at, const text& why) {
+    site = {at.file, at.line, ""};
+    return fail(verb, why);
+  }
+
   /// Keeps the sentence if it is the first.
   constexpr int fail(op code, const text& why) { return fail(info(code).name, why); }
   constexpr int fail(std::string_view operation, const text& why) {
@@ -182,6 +225,12 @@ class builder {
   static constexpr std::uint32_t table_size = 2 * graph::max_nodes;
   static constexpr std::uint32_t table_mask = table_size - 1;
   int table_[table_size]{};  // node + 1; 0 is free
+
+  static constexpr int max_rules = 1 << 12;
+  custom_rule* rules_[max_rules]{};
+  int num_rules_ = 0;
+  custom_pullback* pullbacks_[max_rules]{};
+  int num_pullbacks_ = 0;
 
   static constexpr attribute_list gather_attributes(int axis, int batch_dims, index_mode mode) {
     attribute_list out{};

@@ -45,6 +45,7 @@ enum class op : std::uint8_t {
   logical_not,  ///< bitwise on integers
   convert,
   stop_gradient,
+  checkpoint_name,  ///< the identity; attribute: the hash of a name that a policy may list
   // elementwise, two operands of one type
   add,
   sub,
@@ -101,9 +102,17 @@ enum class op : std::uint8_t {
   argsort,
   // products
   dot,  ///< attributes: batch, lhs axes, rhs axes packed by `dot_axes`
+  // calls of what is not an op; see ir/custom_rule.hpp and ops/external.hpp
+  custom,           ///< operands: a value, then what it was made of; attributes: rule, output
+  custom_linear,    ///< operands: tangents; attribute: the pullback that transposes it
+  custom_part,      ///< one output of a custom_linear; attribute: which
+  external,         ///< attributes: host function, calls, mask of operands that move with a call
+  external_result,  ///< a part of the bytes of an external; attribute: where it begins
+  // for passes alone
+  barrier,  ///< operand 0 under another name, not before operand 1: see passes/remat.hpp
 };
 
-inline constexpr int num_ops = static_cast<int>(op::dot) + 1;
+inline constexpr int num_ops = static_cast<int>(op::barrier) + 1;
 
 /// How an op treats its operands, as far as passes that need no more care.
 enum class op_kind : std::uint8_t {
@@ -115,6 +124,7 @@ enum class op_kind : std::uint8_t {
   cumulative,   ///< combines elements along an axis, keeping it
   ordering,     ///< puts elements along an axis in order
   product,      ///< dot
+  call,         ///< runs or stands for what is not an op
 };
 
 struct op_info {
@@ -191,6 +201,8 @@ struct op_info {
       return {"convert", elementwise, 1};
     case op::stop_gradient:
       return {"stop_gradient", elementwise, 1};
+    case op::checkpoint_name:
+      return {"checkpoint_name", elementwise, 1};
     case op::add:
       return {"add", elementwise, 2};
     case op::sub:
@@ -281,6 +293,18 @@ struct op_info {
       return {"argsort", ordering, 1};
     case op::dot:
       return {"dot", product, 2};
+    case op::custom:
+      return {"custom", call, -1};
+    case op::custom_linear:
+      return {"custom_linear", call, -1};
+    case op::custom_part:
+      return {"custom_part", call, 1};
+    case op::external:
+      return {"external_call", call, -1};
+    case op::external_result:
+      return {"external_result", call, 1};
+    case op::barrier:
+      return {"barrier", shape, 2};
   }
   __builtin_unreachable();
 }

@@ -217,6 +217,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::broadcast:
     case op::pad:
     case op::dynamic_slice:
+    case op::custom_linear:
+    case op::custom_part:
+    case op::external:
+    case op::external_result:
       return typed::of(wanted);
     case op::convert:
       return typed::of(wanted.element, in[0].dims);
@@ -260,6 +264,7 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::is_finite:
     case op::logical_not:
     case op::stop_gradient:
+    case op::checkpoint_name:
     case op::add:
     case op::sub:
     case op::mul:
@@ -297,6 +302,8 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::reverse_cumsum:
     case op::scatter_add:
     case op::dynamic_update_slice:
+    case op::custom:
+    case op::barrier:
       return typed::of(in[0]);
     case op::argsort: {
       shape dims = in[0].dims;

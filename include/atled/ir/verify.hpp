@@ -22,9 +22,9 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
     case op_kind::source:
       return 1;
     case op_kind::elementwise:
-      return code == op::threefry || code == op::polygamma ? 1 : 0;
+      return code == op::threefry || code == op::polygamma || code == op::checkpoint_name ? 1 : 0;
     case op_kind::shape:
-      if (code == op::reshape) return 0;
+      if (code == op::reshape || code == op::barrier) return 0;
       return code == op::slice || code == op::pad ? 2 * in[0].rank() : 1;
     case op_kind::index:
       return code == op::gather || code == op::scatter_add ? 3 : 0;
@@ -35,6 +35,8 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       return 3;
     case op_kind::product:
       return 6;
+    case op_kind::call:
+      return code == op::custom ? 2 : code == op::external ? 3 : 1;
   }
   __builtin_unreachable();
 }

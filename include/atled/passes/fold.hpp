@@ -105,6 +105,7 @@ constexpr folded fold_function(op code, double x) {
     case op::log:
       return x == 1 ? folded::of(0) : folded::none();
     case op::stop_gradient:
+    case op::checkpoint_name:
       return folded::of(x);
     default:
       return folded::none();

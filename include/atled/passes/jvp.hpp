@@ -196,6 +196,34 @@ constexpr int same_op(ir::builder& b, int z, const int* dx, int count) {
   return b.append(b.g[z].code, operands, all, b.g.attributes_of(z), b.type(z));
 }
 
+/// Why a custom_vjp is not differentiated forward; also said by transform/program.hpp.
+inline constexpr std::string_view only_in_reverse =
+    "its rule is for reverse mode: forward mode (jvp, linearize, a jvp inside grad) needs "
+    "custom_jvp";
+
+/// The user's rule for all outputs of the call; the one that is wanted here.
+constexpr int custom_tangent(ir::builder& b, int z, const int* tangents) {
+  ir::custom_rule& rule = b.rule(b.g.attribute(z, 0));
+  if (tangents[0] != ir::no_node) {  // its arguments stop gradients
+    return b.fail_as(rule.name(), b.site,
+                     text("the function uses a differentiated value that is none of "
+                          "its arguments: pass it as an argument"));
+  }
+  const int count = b.g[z].num_operands - 1;
+  bool is_same = rule.has_run;
+  for (int i = 0; i < count; ++i) {
+    is_same = is_same && rule.seen_tangents[i] == tangents[i + 1];
+    rule.seen_tangents[i] = tangents[i + 1];
+  }
+  if (!is_same) {
+    int inputs[ir::operand_types::capacity]{};
+    for (int i = 0; i < count; ++i) inputs[i] = b.g.operand(z, i + 1);
+    rule.differentiate(b, inputs, tangents + 1, rule.seen_out);
+    rule.has_run = true;
+  }
+  return rule.seen_out[b.g.attribute(z, 1)];
+}
+
 /// The tangent of node `z`, given `tangents` of its operands, of which one at least is not zero.
 ///
 /// In the formulas x, y are the operands, dx, dy their tangents, z is the result. Products with a
@@ -263,6 +291,9 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
       return ir::no_node;
     case op::convert:
       return b.convert(dx, type.element);
+    case op::checkpoint_name:  // a name for the value, not for its tangent
+    case op::barrier:
+      return dx;
     case op::stop_gradient:
       return ir::no_node;
 
@@ -348,6 +379,17 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::dot:  // dz = dx . y + x . dy
       return sum_of(b, dx == ir::no_node ? dx : b.append(op::dot, {dx, y}, b.g.attributes_of(z)),
                     dy == ir::no_node ? dy : b.append(op::dot, {x, dy}, b.g.attributes_of(z)));
+
+    case op::custom:
+      return custom_tangent(b, z, tangents);
+    case op::custom_linear:
+    case op::custom_part:
+      return b.fail_as("custom_vjp", b.site, text(only_in_reverse));
+    case op::external:
+    case op::external_result:
+      return b.fail_as("external_call", b.site,
+                       text("a host function has no derivative: call it inside a "
+                            "custom_vjp or custom_jvp, or stop_gradient its arguments"));
   }
   __builtin_unreachable();
 }
@@ -407,6 +449,25 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
   }
   for (const int id : outputs) {
     output_tangents.push(id >= first ? tangent_of[id - first] - 1 : ir::no_node);
+  }
+}
+
+/// Says so where an output depends on a tangent that only reverse mode could have resolved.
+///
+/// Cost: O(nodes + edges), nothing where no custom_vjp has been differentiated.
+constexpr void refuse_forward_mode(ir::builder& b) {
+  if (!b.has_pullbacks()) return;
+  bool needed[ir::graph::max_nodes]{};
+  for (int i = 0; i < b.g.num_outputs; ++i) {
+    if (b.g.outputs[i] >= 0) needed[b.g.outputs[i]] = true;
+  }
+  for (int id = b.g.num_nodes - 1; id >= 0; --id) {
+    if (!needed[id]) continue;
+    if (b.g[id].code == op::custom_linear) {
+      b.fail_as("custom_vjp", b.g[id].at, text(detail::only_in_reverse));
+      return;
+    }
+    for (int i = 0; i < b.g[id].num_operands; ++i) needed[b.g.operand(id, i)] = true;
   }
 }
 

@@ -21,6 +21,8 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
   switch (n.code) {
     case op::variable:
     case op::stop_gradient:
+    case op::checkpoint_name:
+    case op::custom:
       return n[0];
     case op::neg:
       return simplify_neg(b, n);
@@ -130,6 +132,11 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::argmax:
     case op::argmin:
     case op::argsort:
+    case op::custom_linear:
+    case op::custom_part:
+    case op::external:
+    case op::external_result:
+    case op::barrier:
       return ir::no_node;
   }
   __builtin_unreachable();

@@ -14,6 +14,7 @@ struct cotangent_table {
   int last;
   bool linear[ir::graph::max_nodes];     // at id - first
   int cotangents[ir::graph::max_nodes];  // at last - id: cotangent + 1, 0 is none
+  int next_part[ir::graph::max_nodes];   // at last - id, of a custom_part: the next one + 1
 
   [[nodiscard]] constexpr bool is_linear(int id) const {
     return id >= first && id <= last && linear[id - first];
@@ -22,6 +23,11 @@ struct cotangent_table {
   constexpr void accumulate(ir::builder& b, int id, int cotangent) {
     int& sum = cotangents[last - id];
     sum = (sum == 0 ? cotangent : b.add(sum - 1, cotangent)) + 1;
+  }
+  /// In place of a cotangent, a custom_linear holds the list of its parts that have one.
+  constexpr void note_part(int whole, int part) {
+    next_part[last - part] = cotangents[last - whole];
+    cotangents[last - whole] = part + 1;
   }
 };
 
@@ -175,6 +181,22 @@ constexpr int with_operands(ir::builder& b, op code, int z, int first, int secon
   return b.append(code, operands, count, {}, wanted);
 }
 
+/// The user's bwd on the cotangents of the parts, of which `part` is the first in a list.
+constexpr void transpose_custom(ir::builder& b, cotangent_table& table, int z, int part) {
+  int cotangents[ir::operand_types::capacity]{};
+  int out[ir::operand_types::capacity]{};
+  for (int& ct : cotangents) ct = ir::no_node;
+  while (part >= 0) {
+    cotangents[b.g.attribute(part)] = table.of(part);
+    part = table.next_part[table.last - part] - 1;
+  }
+  b.pullback(b.g.attribute(z)).pull(b, cotangents, out);
+  for (int i = 0; i < b.g[z].num_operands; ++i) {
+    const int x = b.g.operand(z, i);
+    if (out[i] != ir::no_node && table.is_linear(x)) table.accumulate(b, x, out[i]);
+  }
+}
+
 /// Sends the cotangent `ct` of node `z` to those of its operands that are linear; false where `z`
 /// is not linear in them.
 constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int ct) {
@@ -198,6 +220,10 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
 
     case op::neg:
       give(x, b.neg(ct));
+      return true;
+    case op::checkpoint_name:
+    case op::barrier:
+      give(x, ct);
       return true;
     case op::convert:
       give(x, b.convert(ct, b.type(x).element));
@@ -304,6 +330,13 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
       return true;
     }
 
+    case op::custom_part:
+      table.note_part(x, z);
+      return true;
+    case op::custom_linear:
+      transpose_custom(b, table, z, ct);
+      return true;
+
     case op::exp:
     case op::expm1:
     case op::log:
@@ -353,6 +386,9 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::argmax:
     case op::argmin:
     case op::argsort:
+    case op::custom:
+    case op::external:
+    case op::external_result:
       return false;
   }
   __builtin_unreachable();

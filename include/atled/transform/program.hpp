@@ -7,6 +7,7 @@
 #include "atled/ir/print.hpp"
 #include "atled/ir/verify.hpp"
 #include "atled/passes/compile.hpp"
+#include "atled/passes/jvp.hpp"
 #include "atled/runtime/describe.hpp"
 #include "atled/runtime/executor.hpp"
 #include "atled/trace/trace.hpp"
@@ -26,6 +27,7 @@ template <class F, class... Args>
 constexpr trace_result trace_function() {
   ir::builder b;
   ir::trace<F, Args...>(b);
+  passes::refuse_forward_mode(b);
   if (!b.problem.empty()) return {{}, b.problem};
   return {b.g, {}};
 }
