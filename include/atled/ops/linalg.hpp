@@ -195,8 +195,8 @@ constexpr expr batched_matmul(const product& p) {
 /// Ill-formed: the lists differ in length; paired axes differ in size.
 [[nodiscard]] constexpr expr tensordot(const expr& lhs, const expr& rhs, const axes& lhs_axes,
                                        const axes& rhs_axes, call_site at = call_site::here()) {
-  const axes none = axes{std::initializer_list<int>{}};
-  return dot_general(lhs, rhs, lhs_axes, rhs_axes, none, none, at.in("tensordot"));
+  const axes no_axes = axes{std::initializer_list<int>{}};
+  return dot_general(lhs, rhs, lhs_axes, rhs_axes, no_axes, no_axes, at.in("tensordot"));
 }
 
 /// Contracts the last `count` axes of `lhs` with the first `count` axes of `rhs`.

@@ -15,6 +15,14 @@ struct values {
   using leaf = tensor<T, Dims...>;
 };
 
+/// The leaf policy of a model of which there are many: `mlp<stacked<64>>` holds 64 models, each
+/// leaf with an axis of 64 in front. What `vmap` maps, and what it returns.
+template <std::int64_t... Sizes>
+struct stacked {
+  template <element T, std::int64_t... Dims>
+  using leaf = tensor<T, Sizes..., Dims...>;
+};
+
 /// The leaf policy of a model inside a trace: `mlp<tracing>`.
 struct tracing {
   template <element T, std::int64_t... Dims>

@@ -93,10 +93,46 @@ template <class Number, class Program, int Offset>
   requires std::is_arithmetic_v<Number>
 struct result_tree<Number, Program, Offset> : result_tree<expr, Program, Offset> {
 };
+
+/// The sizes that all leaves of a returned model have in front of those that it declares.
+struct leading_sizes {
+  shape dims;
+  bool ok;
+};
+template <class Model, class Program, int Offset>
+constexpr leading_sizes leading_sizes_of() {
+  leading_sizes out{{}, true};
+  traced_t<Model> model{};
+  int at = Offset;
+  for_each_leaf_type<Model>(model, [&]<class Leaf>(expr&) {
+    const tensor_type declared = leaf_type<Leaf>();
+    const tensor_type given = Program::output_type(at);
+    const int lead = given.rank() - declared.rank();
+    if (at++ == Offset) {
+      for (int i = 0; i < lead; ++i) out.dims.push(given.dims[i]);
+    }
+    out.ok = out.ok && lead == out.dims.rank && given.element == declared.element;
+    for (int i = 0; i < given.rank() && out.ok; ++i) {
+      out.ok = given.dims[i] == (i < lead ? out.dims[i] : declared.dims[i - lead]);
+    }
+  });
+  return out;
+}
+template <const leading_sizes& Lead, std::size_t... Axis>
+auto stacked_by(std::index_sequence<Axis...>) -> stacked<Lead.dims.dims[Axis]...>;
+
 template <class Model, class Program, int Offset>
   requires model_like<Model>
 struct result_tree<Model, Program, Offset> {
-  using result = rebind_t<Model, values>;
+  using alone = rebind_t<Model, values>;
+  static constexpr leading_sizes lead = leading_sizes_of<alone, Program, Offset>();
+  static_assert(
+      lead.ok,
+      "atled::jit: a struct is returned whose leaves are not of the types that it "
+      "declares, nor all stacked along the same axes in front; return a tuple of tensors");
+  using many = decltype(stacked_by<lead>(
+      std::make_index_sequence<static_cast<std::size_t>(lead.dims.rank)>{}));
+  using result = std::conditional_t<lead.dims.rank == 0, alone, rebind_t<Model, many>>;
 };
 
 template <class Program, int Offset, class... T>
