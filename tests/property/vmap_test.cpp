@@ -123,7 +123,7 @@ struct lanes_of_case {
     const auto outputs = list();
     outputs->push(id);
     const auto results = std::make_unique<passes::lane_ids>();
-    passes::vmap(*b, *outputs, *lanes, *mapped, num_lanes, *results);
+    passes::vmap(*b, *outputs, *lanes, *mapped, num_lanes, -1, *results);
     const int out = results->values[0];
     return results->is_mapped[0] ? out : passes::detail::repeated(*b, out, num_lanes);
   }

@@ -105,6 +105,8 @@ class interpreter {
         return ordered(id);
       case op_kind::product:
         return product(id);
+      case op_kind::collective:
+        throw std::invalid_argument("interpret: a collective outside its vmap");
       case op_kind::call:
         return called(id);
     }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/vmap.hpp"
+
 #include "support/interpreter.hpp"
 #include <functional>
 #include <string>
@@ -424,6 +426,52 @@ inline std::vector<op_case> source_cases(op code) {
   return out;
 }
 
+/// A collective of three lanes, axis 0 of its argument, as `vmap` makes it.
+inline std::vector<op_case> collective_cases(op code) {
+  std::vector<op_case> out;
+  numbers random(13);
+  const auto build = [code](ir::builder& b, const std::vector<int>& x) {
+    const int lane = b.variable(b.reduce(op::reduce_sum, x[0], 1));
+    const int axis = b.open_axis("lanes", 3);
+    b.vary(lane, std::uint32_t{1} << b.g.axes[axis].bit);
+    auto attributes = ir::attribute_list::of(axis);
+    tensor_type wanted = b.type(lane);
+    if (code == op::all_gather) {
+      attributes.push(1);
+      wanted.dims = shape::of({wanted.dims[0], 3, wanted.dims[1]});
+    } else if (code == op::psum_scatter) {
+      attributes.push(0);
+      wanted.dims = shape::of({wanted.dims[1]});
+    } else if (code == op::all_to_all) {
+      attributes.push(0);
+      attributes.push(1);
+      wanted.dims = shape::of({wanted.dims[1], 3});
+    } else if (code == op::ppermute) {
+      attributes = ir::lane_sources{{2, -1, 0}, 3}.packed(axis);
+    }
+    int z = ir::poison;
+    if (code == op::axis_index) {
+      const int index = b.append(code, {}, attributes, {dtype::i32, {}});
+      const tensor_type type = b.type(lane);
+      z = b.mul(lane, b.broadcast(b.convert(index, type.element), type.dims, 0));
+    } else {
+      z = b.append(code, {lane}, attributes, wanted);
+    }
+    passes::ids outputs{};
+    passes::ids inputs{};
+    passes::ids mapped{};
+    outputs.push(z);
+    inputs.push(lane);
+    mapped.push(x[0]);
+    const auto results = std::make_unique<passes::lane_ids>();
+    passes::vmap(b, outputs, inputs, mapped, 3, axis, *results);
+    b.close_axis();
+    return results->values[0];
+  };
+  out.push_back({"collective", {random.distinct(shape::of({3, 3, 2}))}, build});
+  return out;
+}
+
 }  // namespace detail
 
 /// Nodes of an op, one of each kind of arguments that it takes.
@@ -550,6 +598,15 @@ inline std::vector<op_case> source_cases(op code) {
       return argsort_cases();
     case op::dot:
       return dot_cases();
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
+    case op::axis_index:
+      return collective_cases(code);
     case op::checkpoint_name:  // see unit/transform/checkpoint, custom_jvp, custom_vjp, external
     case op::custom:
     case op::custom_linear:

@@ -34,6 +34,16 @@ struct axis_tag {
 template <axis_label Label, int Size = 0>
 inline constexpr axis_tag<Label, Size> axis{};
 
+/// The name of an axis, `axis<"data">`, as an argument of a collective.
+struct axis_by_name {
+  std::string_view name;
+
+  template <axis_label Label>
+  constexpr axis_by_name(const axis_tag<Label, 0>& tag) : name(tag.label.name.view()) {  // NOLINT
+    static_assert(!Label.is_number, "atled: a collective works along an axis that has a name");
+  }
+};
+
 struct keepdims_tag {};
 
 /// Keeps the axes that a reduction combines, with size 1: `sum(x, axis<1>, keepdims)`.

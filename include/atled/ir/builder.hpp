@@ -178,6 +178,48 @@ class builder {
                   gather_attributes(axis, batch_dims, mode));
   }
 
+  // --- axes that have names ------------------------------------------------------------------
+
+  /// A name for the axis of lanes of what is traced until `close_axis`; returns its index.
+  constexpr int open_axis(std::string_view name, std::int64_t size) {
+    named_axis& axis = g.axes[g.num_axes];
+    for (const char c : name) {
+      if (axis.name_size < named_axis::name_capacity) axis.name[axis.name_size++] = c;
+    }
+    axis.size = size;
+    axis.bit = num_open_;
+    open_axes_[num_open_++] = g.num_axes;
+    return g.num_axes++;
+  }
+  constexpr void close_axis() { --num_open_; }
+  /// The innermost open axis of this name, or -1.
+  [[nodiscard]] constexpr int axis_named(std::string_view name) const {
+    for (int i = num_open_ - 1; i >= 0; --i) {
+      if (g.axes[open_axes_[i]].view() == name.substr(0, named_axis::name_capacity)) {
+        return open_axes_[i];
+      }
+    }
+    return -1;
+  }
+  [[nodiscard]] constexpr int num_open_axes() const { return num_open_; }
+  /// The open axes, the outermost first.
+  [[nodiscard]] constexpr int open_axis_at(int i) const { return open_axes_[i]; }
+
+  /// From here on the value of variable `id` differs along these axes.
+  constexpr void vary(int id, std::uint32_t axes) {
+    if (id >= 0) g.nodes[id].varies |= axes;
+  }
+  [[nodiscard]] constexpr std::uint32_t varies(int id) const {
+    return id < 0 ? 0 : g.nodes[id].varies;
+  }
+  /// The sum over the lanes of each of these axes.
+  constexpr int psum(int x, std::uint32_t axes) {
+    for (int i = 0; axes != 0 && i < num_open_; ++i) {
+      if (((axes >> i) & 1U) != 0) x = append(op::psum, {x}, attribute_list::of(open_axes_[i]));
+    }
+    return x;
+  }
+
   /// The node of `code` on these operands: an equal one that is there, or a new one.
   constexpr int append(op code, std::initializer_list<int> operands,
                        const attribute_list& attributes = {}, const tensor_type& wanted = {}) {
@@ -225,6 +267,9 @@ class builder {
   static constexpr std::uint32_t table_size = 2 * graph::max_nodes;
   static constexpr std::uint32_t table_mask = table_size - 1;
   int table_[table_size]{};  // node + 1; 0 is free
+  static constexpr int max_open = 32;
+  int open_axes_[max_open]{};
+  int num_open_ = 0;
 
   static constexpr int max_rules = 1 << 12;
   custom_rule* rules_[max_rules]{};
@@ -250,7 +295,16 @@ class builder {
     n.attributes_begin = g.num_attributes;
     n.type = type;
     n.at = site;
-    for (int i = 0; i < count; ++i) g.operands[g.num_operands++] = operands[i];
+    for (int i = 0; i < count; ++i) {
+      g.operands[g.num_operands++] = operands[i];
+      n.varies |= g.nodes[operands[i]].varies;
+    }
+    if (is_collective(code)) {
+      const std::uint32_t bit = std::uint32_t{1} << g.axes[attributes.values[0]].bit;
+      const bool is_shared =
+          code == op::psum || code == op::pmax || code == op::pmin || code == op::all_gather;
+      n.varies = is_shared ? n.varies & ~bit : n.varies | bit;
+    }
     for (int i = 0; i < attributes.size; ++i) {
       g.attributes[g.num_attributes++] = attributes.values[i];
     }

@@ -26,6 +26,20 @@ struct node {
   int attributes_begin;  ///< in graph::attributes
   tensor_type type;
   call_site at;
+  std::uint32_t varies;  ///< the named axes along which its value differs, a bit each
+};
+
+/// An axis that has a name: of a `vmap` around the function, or of a mesh.
+struct named_axis {
+  static constexpr int name_capacity = 32;
+  char name[name_capacity];
+  int name_size;
+  std::int64_t size;
+  int bit;  ///< of node::varies
+
+  [[nodiscard]] constexpr std::string_view view() const {
+    return {name, static_cast<std::size_t>(name_size)};
+  }
 };
 
 /// A list of integers given with an op: axes, sizes, masks. Meaning: ir/op.hpp.
@@ -52,6 +66,7 @@ struct graph {
   static constexpr int max_operands = 1 << 18;
   static constexpr int max_attributes = 1 << 18;
   static constexpr int max_outputs = 1 << 14;
+  static constexpr int max_axes = 1 << 10;
 
   node nodes[max_nodes];
   int num_nodes;
@@ -63,6 +78,8 @@ struct graph {
   int num_parameters;
   int outputs[max_outputs];
   int num_outputs;
+  named_axis axes[max_axes];  ///< each use of a name is an axis of its own
+  int num_axes;
 
   [[nodiscard]] constexpr const node& operator[](int id) const { return nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const {
@@ -99,6 +116,41 @@ struct graph {
 [[nodiscard]] constexpr std::int64_t with_permuted_axis(std::int64_t packed, int axis, int from) {
   return packed | (static_cast<std::int64_t>(from) << (4 * axis));
 }
+
+/// From which lane each lane receives, eight lanes an attribute: 0 for none, else the lane + 1.
+struct lane_sources {
+  static constexpr int capacity = 136;  // attributes that are left beside the axis, times eight
+  int of[capacity];
+  int size;
+
+  [[nodiscard]] constexpr attribute_list packed(int axis) const {
+    attribute_list out = attribute_list::of(axis);
+    for (int i = 0; i < size; ++i) {
+      if (i % 8 == 0) out.push(0);
+      out.values[out.size - 1] |= static_cast<std::int64_t>(of[i] + 1) << (8 * (i % 8));
+    }
+    return out;
+  }
+  [[nodiscard]] static constexpr lane_sources unpacked(const attribute_list& list,
+                                                       std::int64_t size) {
+    lane_sources out{};
+    for (; out.size < size; ++out.size) {
+      const std::int64_t eight = list.values[1 + out.size / 8];
+      out.of[out.size] = static_cast<int>((eight >> (8 * (out.size % 8))) & 255) - 1;
+    }
+    return out;
+  }
+  /// Each lane receives from the one it sent to.
+  [[nodiscard]] constexpr lane_sources inverse() const {
+    lane_sources out{};
+    out.size = size;
+    for (int i = 0; i < size; ++i) out.of[i] = no_node;
+    for (int i = 0; i < size; ++i) {
+      if (of[i] >= 0) out.of[of[i]] = i;
+    }
+    return out;
+  }
+};
 
 /// Which axes of a dot's operands are paired; batch axes lead the result, then the free axes of the
 /// left and of the right operand follow in their order.

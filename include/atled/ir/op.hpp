@@ -110,9 +110,18 @@ enum class op : std::uint8_t {
   external_result,  ///< a part of the bytes of an external; attribute: where it begins
   // for passes alone
   barrier,  ///< operand 0 under another name, not before operand 1: see passes/remat.hpp
+  // along an axis that has a name (attribute[0], in graph::axes): on its lanes, or its ranks
+  psum,  ///< the sum over all lanes, which share it
+  pmax,
+  pmin,
+  all_gather,    ///< all lanes side by side along a new axis, attribute[1]; lanes share it
+  psum_scatter,  ///< the sum; lane i keeps place i of axis attribute[1], which is dropped
+  all_to_all,    ///< lane i sends place j of axis attribute[1] to lane j, as its place i of [2]
+  ppermute,      ///< attributes: for each lane the one it receives from; see `lane_sources`
+  axis_index,    ///< the number of the lane, an i32
 };
 
-inline constexpr int num_ops = static_cast<int>(op::barrier) + 1;
+inline constexpr int num_ops = static_cast<int>(op::axis_index) + 1;
 
 /// How an op treats its operands, as far as passes that need no more care.
 enum class op_kind : std::uint8_t {
@@ -125,6 +134,7 @@ enum class op_kind : std::uint8_t {
   ordering,     ///< puts elements along an axis in order
   product,      ///< dot
   call,         ///< runs or stands for what is not an op
+  collective,   ///< combines lanes of a named axis; gone before kernels are made
 };
 
 struct op_info {
@@ -305,6 +315,22 @@ struct op_info {
       return {"external_result", call, 1};
     case op::barrier:
       return {"barrier", shape, 2};
+    case op::psum:
+      return {"psum", collective, 1};
+    case op::pmax:
+      return {"pmax", collective, 1};
+    case op::pmin:
+      return {"pmin", collective, 1};
+    case op::all_gather:
+      return {"all_gather", collective, 1};
+    case op::psum_scatter:
+      return {"psum_scatter", collective, 1};
+    case op::all_to_all:
+      return {"all_to_all", collective, 1};
+    case op::ppermute:
+      return {"ppermute", collective, 1};
+    case op::axis_index:
+      return {"axis_index", collective, 0};
   }
   __builtin_unreachable();
 }
@@ -317,6 +343,9 @@ struct op_info {
 }
 [[nodiscard]] constexpr bool is_reduction(op code) {
   return info(code).kind == op_kind::reduction;
+}
+[[nodiscard]] constexpr bool is_collective(op code) {
+  return info(code).kind == op_kind::collective;
 }
 
 /// What an index outside its axis does; the same forward and backward.

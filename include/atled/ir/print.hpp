@@ -134,6 +134,17 @@ constexpr text attributes_text(const graph& g, int id) {
       return out << "[axis=" << g.attribute(id, 0)
                  << (g.attribute(id, 1) != 0 ? " descending count=" : " count=")
                  << g.attribute(id, 2) << ']';
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::axis_index:
+    case op::ppermute:
+      return out << "[axis=" << g.axes[g.attribute(id)].view() << ']';
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+      return out << "[axis=" << g.axes[g.attribute(id)].view()
+                 << " dims=" << list_text(g, id, 1, n.num_attributes) << ']';
     case op::threefry:
       return out << "[word=" << g.attribute(id) << ']';
     case op::broadcast:

@@ -221,6 +221,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::custom_part:
     case op::external:
     case op::external_result:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::axis_index:
       return typed::of(wanted);
     case op::convert:
       return typed::of(wanted.element, in[0].dims);
@@ -304,6 +308,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::dynamic_update_slice:
     case op::custom:
     case op::barrier:
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::ppermute:
       return typed::of(in[0]);
     case op::argsort: {
       shape dims = in[0].dims;

@@ -16,7 +16,7 @@ constexpr text node_text(const graph& g, int id) {
   return out << " : " << g.type(id) << "): ";
 }
 
-/// Number of attributes an op has on operands of these types; -1 where it does not matter.
+/// Number of attributes an op has on operands of these types; -1 where it depends on more.
 constexpr int num_attributes_of(op code, const operand_types& in) {
   switch (info(code).kind) {
     case op_kind::source:
@@ -37,6 +37,10 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       return 6;
     case op_kind::call:
       return code == op::custom ? 2 : code == op::external ? 3 : 1;
+    case op_kind::collective:
+      if (code == op::ppermute) return -1;
+      if (code == op::all_to_all) return 3;
+      return code == op::all_gather || code == op::psum_scatter ? 2 : 1;
   }
   __builtin_unreachable();
 }
@@ -123,6 +127,15 @@ constexpr std::string_view attribute_law(op code, const operand_types& in,
     case op::dynamic_slice:
     case op::dynamic_update_slice:
       return is_index_op(code, in, attributes, type) ? "" : "operands must fit each other";
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
+    case op::axis_index:
+      return first >= 0 ? "" : "its axis must have a name";
     case op::cumsum:
     case op::reverse_cumsum:
     case op::argsort:
@@ -145,10 +158,11 @@ constexpr text broken_law_of(const graph& g, int id) {
   if (wanted >= 0 && wanted != n.num_operands) {
     return node_text(g, id) << "it must have " << wanted << " operands";
   }
-  if (n.num_operands == 0 && n.code > op::iota) return node_text(g, id) << "it has no operands";
-  if (n.num_attributes != num_attributes_of(n.code, in)) {
+  if (n.num_operands == 0 && wanted != 0) return node_text(g, id) << "it has no operands";
+  const int attributes_wanted = num_attributes_of(n.code, in);
+  if (attributes_wanted >= 0 && n.num_attributes != attributes_wanted) {
     return node_text(g, id) << "it has " << n.num_attributes << " attributes, but must have "
-                            << num_attributes_of(n.code, in);
+                            << attributes_wanted;
   }
   const attribute_list attributes = g.attributes_of(id);
   if (const auto law = attribute_law(n.code, in, attributes, n.type); !law.empty()) {

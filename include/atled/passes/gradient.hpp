@@ -13,8 +13,15 @@ namespace atled::passes {
 /// Pre, post, cost: as `jvp` and `transpose`. The linear nodes between the two are left unused.
 constexpr void gradient(ir::builder& b, const ids& outputs, const ids& cotangents,
                         const ids& inputs, ids& input_cotangents) {
+  // An output that differs from lane to lane is differentiated in each lane, by that lane's own
+  // copy of the inputs; one that lanes share by the inputs that they share.
+  std::uint32_t axes = 0;
+  for (const int output : outputs) axes |= b.varies(output);
   ids tangents{};
-  for (const int input : inputs) tangents.push(input < 0 ? ir::poison : b.variable(input));
+  for (const int input : inputs) {
+    tangents.push(input < 0 ? ir::poison : b.variable(input));
+    b.vary(tangents[tangents.size - 1], axes);
+  }
   ids output_tangents{};
   jvp(b, outputs, inputs, tangents, output_tangents);
   transpose(b, output_tangents, cotangents, tangents, input_cotangents);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/collective.hpp"
 #include "atled/passes/removable.hpp"
 
 namespace atled::passes {
@@ -345,6 +346,7 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::argmax:
     case op::argmin:
     case op::argsort:
+    case op::axis_index:
       return ir::no_node;
     case op::select:  // dz = dx or dy, as the predicate says
       return b.select(x, or_zeros(b, dy, z), or_zeros(b, tangents[2], z));
@@ -359,6 +361,11 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::reduce_sum:
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::psum:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
       return same_op(b, z, tangents, 1);
     case op::pad:  // linear in both operands
     case op::dynamic_update_slice:
@@ -374,6 +381,9 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::reduce_max:  // dz = the mean of dx where x = z
     case op::reduce_min:
       return reduce_max_rule(b, z, x, b.g.attribute(z), dx);
+    case op::pmax:  // dz = the mean of dx over the lanes where x = z
+    case op::pmin:
+      return pmax_rule(b, z, x, dx);
     case op::reduce_logsumexp:  // dz = sum(softmax(x) dx)
       return logsumexp_rule(b, z, x, b.g.attribute(z), dx);
     case op::dot:  // dz = dx . y + x . dy

@@ -42,6 +42,8 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
     if (!needed[last - id]) continue;
     for (int i = 0; i < from[id].num_operands; ++i) needed[last - from.operand(id, i)] = true;
   }
+  for (int i = 0; i < from.num_axes; ++i) into.g.axes[i] = from.axes[i];
+  into.g.num_axes = from.num_axes;
   for (int id = 0; id <= last; ++id) {
     const ir::node& n = from[id];
     if (n.code == op::parameter) {

@@ -137,6 +137,14 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::external:
     case op::external_result:
     case op::barrier:
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
+    case op::axis_index:
       return ir::no_node;
   }
   __builtin_unreachable();

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/passes/ids.hpp"
+#include "atled/passes/collective.hpp"
 
 namespace atled::passes {
 namespace detail {
@@ -193,7 +193,8 @@ constexpr void transpose_custom(ir::builder& b, cotangent_table& table, int z, i
   b.pullback(b.g.attribute(z)).pull(b, cotangents, out);
   for (int i = 0; i < b.g[z].num_operands; ++i) {
     const int x = b.g.operand(z, i);
-    if (out[i] != ir::no_node && table.is_linear(x)) table.accumulate(b, x, out[i]);
+    if (out[i] == ir::no_node || !table.is_linear(x)) continue;
+    table.accumulate(b, x, b.psum(out[i], b.varies(z) & ~b.varies(x)));
   }
 }
 
@@ -205,8 +206,10 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
   const int y = count > 1 ? b.g.operand(z, 1) : ir::no_node;
   const bool to_x = table.is_linear(x);
   const bool to_y = table.is_linear(y);
+  // What lanes share is used in each: its cotangent is the sum of theirs.
   const auto give = [&](int id, int cotangent) {
-    if (table.is_linear(id)) table.accumulate(b, id, cotangent);
+    if (!table.is_linear(id)) return;
+    table.accumulate(b, id, b.psum(cotangent, b.varies(z) & ~b.varies(id)));
   };
   switch (b.g[z].code) {
     case op::parameter:
@@ -336,6 +339,13 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::custom_linear:
       transpose_custom(b, table, z, ct);
       return true;
+    case op::psum:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
+      give(x, transposed_collective(b, ct, z, x));
+      return true;
 
     case op::exp:
     case op::expm1:
@@ -389,6 +399,9 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::custom:
     case op::external:
     case op::external_result:
+    case op::pmax:
+    case op::pmin:
+    case op::axis_index:
       return false;
   }
   __builtin_unreachable();
@@ -425,7 +438,8 @@ constexpr void transpose(ir::builder& b, const ids& linear_outputs, const ids& c
   for (int i = 0; i < linear_outputs.size; ++i) {
     if (cotangents[i] == ir::no_node || !table.is_linear(linear_outputs[i])) continue;
     b.site = b.g[linear_outputs[i]].at;
-    table.accumulate(b, linear_outputs[i], cotangents[i]);
+    const std::uint32_t more = b.varies(cotangents[i]) & ~b.varies(linear_outputs[i]);
+    table.accumulate(b, linear_outputs[i], b.psum(cotangents[i], more));
   }
   for (int id = table.last; id >= table.first; --id) {
     const int ct = table.of(id);

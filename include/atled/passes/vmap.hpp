@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/vmap_collective.hpp"
 #include "atled/passes/vmap_index.hpp"
 
 namespace atled::passes {
@@ -93,6 +94,7 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::parameter:  // without operands: never mapped
     case op::constant:
     case op::iota:
+    case op::axis_index:
       return ir::poison;
     case op::variable:  // of an inner transformation, whose work is done
       return n[0];
@@ -130,6 +132,14 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
       return vmap_dynamic_update_slice(b, n);
     case op::dot:
       return vmap_dot(b, n);
+    case op::psum:
+    case op::pmax:
+    case op::pmin:
+    case op::all_gather:
+    case op::psum_scatter:
+    case op::all_to_all:
+    case op::ppermute:
+      return vmap_other_collective(b, n);
     case op::custom:
     case op::custom_linear:
     case op::custom_part:
@@ -207,13 +217,14 @@ struct lane_ids {
 /// Appends `outputs` for all lanes, given `inputs` for all lanes.
 ///
 /// Pre: `inputs` are `op::variable`s that the caller has made, of the type in one lane; axis 0 of
-/// its `mapped_inputs` counts `size` lanes. `ir::no_node` among the outputs stays.
+/// `mapped_inputs` counts `size` lanes. `axis` is the name that the lanes have in ir::graph::axes,
+/// or -1. `ir::no_node` among the outputs stays.
 /// Post: row i of a mapped output is the output for row i of all inputs. Nodes that do not depend
-/// on an input are used as they are, once for all lanes.
+/// on an input are used as they are, once for all lanes. No collective of `axis` is left.
 /// Cost: O(nodes + edges) between the first input and the last output.
 /// Ill-formed: a value has 8 axes in one lane.
 constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const ids& mapped_inputs,
-                    std::int64_t size, lane_ids& results) {
+                    std::int64_t size, int axis, lane_ids& results) {
   results.values.size = 0;
   if (outputs.has_poison() || inputs.has_poison() || mapped_inputs.has_poison()) {
     for (int i = 0; i < outputs.size; ++i) results.values.push(ir::poison);
@@ -245,29 +256,36 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     n.size = size;
     n.z = id;
     n.count = b.g[id].num_operands;
+    bool is_same = true;
     for (int i = 0; i < n.count; ++i) {
       const int x = b.g.operand(id, i);
       const int stand_in = x >= first ? stand_in_of[x - first] - 1 : ir::no_node;
       n.operands[i] = {stand_in == ir::no_node ? x : stand_in, x >= first && is_mapped[x - first]};
+      is_same = is_same && stand_in == ir::no_node;
     }
-    if (!n.any_mapped()) continue;
+    const bool is_own = is_collective(b.g[id].code) && b.g.attribute(id) == axis;
+    if (is_same && !is_own) continue;
     b.site = b.g[id].at;
-    int out = ir::poison;
-    if (b.type(id).rank() == max_rank) {
+    detail::lane_value out{ir::poison, true};
+    if (is_own) {
+      out = detail::vmap_collective(b, n);
+    } else if (!n.any_mapped()) {
+      out = {detail::same_op_when_shared(b, n), false};
+    } else if (b.type(id).rank() == max_rank) {
       text why;
       why << b.type(id) << " in each of " << size << " lanes: it would have more than 8 axes";
       b.fail("vmap", why);
     } else {
-      out = detail::vmap_rule(b, n);
+      out.id = detail::vmap_rule(b, n);
     }
-    stand_in_of[id - first] = out + 1;
-    is_mapped[id - first] = true;
+    stand_in_of[id - first] = out.id + 1;
+    is_mapped[id - first] = out.is_mapped;
   }
   for (int i = 0; i < outputs.size; ++i) {
     const int id = outputs[i];
-    const bool is_inside = id >= first && stand_in_of[id - first] != 0;
-    results.is_mapped[i] = is_inside;
-    results.values.push(is_inside ? stand_in_of[id - first] - 1 : id);
+    const bool is_same = id < first || stand_in_of[id - first] == 0;
+    results.is_mapped[i] = !is_same && is_mapped[id - first];
+    results.values.push(is_same ? id : stand_in_of[id - first] - 1);
   }
 }
 

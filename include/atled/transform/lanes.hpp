@@ -35,15 +35,22 @@ struct out_axes_option {};
 template <auto... Axis>
 inline constexpr out_axes_option<Axis...> out_axes{};
 
+template <fixed_string Name>
+struct axis_name_option {};
+/// A name for the axis of lanes, along which psum and other collectives work inside the function.
+template <fixed_string Name>
+inline constexpr axis_name_option<Name> axis_name{};
+
 namespace detail {
 
 inline constexpr int not_mapped = std::numeric_limits<int>::min();
 
-/// The axes that options give: `in` and `out` are `each_axis<...>`, by default of 0 alone.
+/// What options say: `in` and `out` are `each_axis<...>`, by default of 0 alone.
 template <class... Options>
 struct vmap_axes {
   using in = each_axis<0>;
   using out = each_axis<0>;
+  static constexpr fixed_string name{""};
 };
 template <auto... Axis, class... Rest>
 struct vmap_axes<in_axes_option<Axis...>, Rest...> : vmap_axes<Rest...> {
@@ -52,6 +59,11 @@ struct vmap_axes<in_axes_option<Axis...>, Rest...> : vmap_axes<Rest...> {
 template <auto... Axis, class... Rest>
 struct vmap_axes<out_axes_option<Axis...>, Rest...> : vmap_axes<Rest...> {
   using out = each_axis<Axis...>;
+};
+
+template <fixed_string Name, class... Rest>
+struct vmap_axes<axis_name_option<Name>, Rest...> : vmap_axes<Rest...> {
+  static constexpr auto name = Name;
 };
 
 template <class T>
@@ -120,6 +132,7 @@ struct lane_arguments {
   passes::ids inputs;
   passes::ids mapped;
   std::int64_t size;
+  int axis;    ///< its place in ir::graph::axes, or -1
   text first;  ///< `argument 0 axis 0 is 8`, which gave the size
   bool failed;
 };
@@ -155,13 +168,16 @@ constexpr void add_lanes(ir::builder& b, const expr& leaf, int axis, const text&
   }
   b.site = b.g[leaf.id()].at;
   // any value of the type of one lane will do: it is not computed
-  in.inputs.push(b.variable(b.reduce(op::reduce_sum, leaf.id(), std::int64_t{1} << at)));
+  const int lane = b.variable(b.reduce(op::reduce_sum, leaf.id(), std::int64_t{1} << at));
+  in.inputs.push(lane);
   in.mapped.push(passes::detail::moved_axis(b, leaf.id(), at, 0));
 }
 
-/// Puts variables for one lane in place of the mapped leaves of the arguments.
+/// Puts variables for one lane in place of the mapped leaves of the arguments; a name that is not
+/// empty is open until `gathered_lanes`.
 template <class Axes, class... Args>
-constexpr void make_lanes(ir::builder& b, std::tuple<Args...>& arguments, lane_arguments& in) {
+constexpr void make_lanes(ir::builder& b, std::string_view name, std::tuple<Args...>& arguments,
+                          lane_arguments& in) {
   passes::ids axes{};
   const auto fail = [&](const text& why) {
     b.site = {};
@@ -181,16 +197,16 @@ constexpr void make_lanes(ir::builder& b, std::tuple<Args...>& arguments, lane_a
     for_each_leaf(
         [&](const auto& leaf) {
           const int axis = axes[leaf_at++];
-          const text name = leaf_text(tree, static_cast<std::size_t>(argument_at), index++);
+          const text here = leaf_text(tree, static_cast<std::size_t>(argument_at), index++);
           if (axis == not_mapped || in.failed) return;
           if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, expr>) {
             if (leaf.is_poison()) {
               in.failed = true;
             } else {
-              add_lanes(b, leaf, axis, name, in);
+              add_lanes(b, leaf, axis, here, in);
             }
           } else if (num_axes_v<Axes> > 1) {
-            fail(text(name) << " is a number, to be mapped along axis " << axis
+            fail(text(here) << " is a number, to be mapped along axis " << axis
                             << ": it has no axes; use none");
           }
         },
@@ -200,6 +216,11 @@ constexpr void make_lanes(ir::builder& b, std::tuple<Args...>& arguments, lane_a
   std::apply([&](const auto&... argument) { (add(argument), ...); }, arguments);
   if (in.inputs.size == 0 && !in.failed) {
     fail(text("no argument is mapped: in_axes must give an axis to one of them"));
+  }
+  in.axis = -1;
+  if (!name.empty()) {
+    in.axis = b.open_axis(name, in.size);
+    for (const int lane : in.inputs) b.vary(lane, std::uint32_t{1} << b.g.axes[in.axis].bit);
   }
   int next = 0;
   leaf_at = 0;
@@ -274,8 +295,9 @@ constexpr auto gathered_lanes(ir::builder& b, const lane_arguments& in, const Re
   if (in.failed || !b.problem.empty()) {
     for (int i = 0; i < outputs.size; ++i) lanes.values.push(ir::poison);
   } else {
-    passes::vmap(b, outputs, in.inputs, in.mapped, in.size, lanes);
+    passes::vmap(b, outputs, in.inputs, in.mapped, in.size, in.axis, lanes);
   }
+  if (in.axis >= 0) b.close_axis();
   traced_t<Result> out{};
   int index = 0;
   for_each_leaf(

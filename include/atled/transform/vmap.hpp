@@ -25,7 +25,7 @@ class vmap_function : public transformed<vmap_function<F, Options...>> {
     std::tuple<Args...> arguments(args...);
     ir::builder& b = *detail::builder_of_tree(arguments);
     detail::lane_arguments in{};
-    detail::make_lanes<typename where::in>(b, arguments, in);
+    detail::make_lanes<typename where::in>(b, where::name.view(), arguments, in);
     const auto result = std::apply([&](auto&... argument) { return f_(argument...); }, arguments);
     return detail::gathered_lanes<typename where::out>(b, in, result);
   }
@@ -40,6 +40,7 @@ class vmap_function : public transformed<vmap_function<F, Options...>> {
 ///   vmap(f, in_axes<none, 0, -1>)(w, x, y)   w is shared, y is mapped along its last axis
 ///   vmap(f, in_axes<0, each<none, 0>>)       an axis for each member of a tree
 ///   vmap(f, out_axes<1>), out_axes<0, none>  where the axis goes in the result, or in its members
+///   vmap(f, axis_name<"batch">)              psum(x, axis<"batch">) in f sums over the lanes
 ///
 /// One entry stands for all arguments, or for all leaves of a tree. What does not depend on a
 /// mapped argument is computed once; as a result it is repeated. A plain number is shared.
@@ -49,6 +50,14 @@ class vmap_function : public transformed<vmap_function<F, Options...>> {
 /// that differs between examples.
 template <class F, class... Options>
 [[nodiscard]] constexpr auto vmap(const F& f, const Options&...) {
+  return vmap_function<F, Options...>(f);
+}
+
+/// `vmap` under the name that it has where each lane has a device of its own.
+///
+///   pmap(f, axis_name<"ranks">)(x)     axis 0 of x counts the lanes
+template <class F, class... Options>
+[[nodiscard]] constexpr auto pmap(const F& f, const Options&...) {
   return vmap_function<F, Options...>(f);
 }
 

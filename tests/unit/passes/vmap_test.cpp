@@ -43,7 +43,7 @@ std::string batched_equations(std::initializer_list<argument> arguments, Fn fn) 
   passes::ids outputs{};
   outputs.push(fn(*b, in));
   const auto results = std::make_unique<passes::lane_ids>();
-  passes::vmap(*b, outputs, lanes, mapped, size, *results);
+  passes::vmap(*b, outputs, lanes, mapped, size, -1, *results);
   if (!b->problem.empty()) return std::string(b->problem.view());
   if (!results->is_mapped[0]) return "shared";
   b->g.outputs[b->g.num_outputs++] = results->values[0];
@@ -156,6 +156,6 @@ TEST_CASE("vmap: it appends one node for each node of one lane", "[passes]") {
   mapped.push(all);
   const int before = b->g.num_nodes;
   const auto results = std::make_unique<passes::lane_ids>();
-  passes::vmap(*b, outputs, lanes, mapped, 8, *results);
+  passes::vmap(*b, outputs, lanes, mapped, 8, -1, *results);
   CHECK(b->g.num_nodes == before + 100);
 }
