@@ -285,13 +285,19 @@ class interpreter {
       }
       return out;
     }
-    if (code == op::scatter_add) {
+    if (code == op::scatter_add || code == op::scatter_max) {
       array out = x;
       const array& updates = in(id, 2);
       for (std::size_t i = 0; i < updates.size(); ++i) {
         const auto p = position_of(updates.type.dims, static_cast<std::int64_t>(i));
         position q{};
-        if (gathered_place(id, p, q)) add_element(out, flat_of(dims, q), updates, i);
+        if (!gathered_place(id, p, q)) continue;
+        if (code == op::scatter_add) {
+          add_element(out, flat_of(dims, q), updates, i);
+        } else if (const double x_at = out[flat_of(dims, q)];
+                   !(x_at != x_at || x_at >= updates[i])) {
+          copy_element(out, flat_of(dims, q), updates, i);
+        }
       }
       return out;
     }

@@ -205,7 +205,8 @@ inline std::vector<op_case> concatenate_cases() {
   return out;
 }
 
-inline std::vector<op_case> gather_cases(bool scatters) {
+inline std::vector<op_case> gather_cases(op code) {
+  const bool scatters = code != op::gather;
   struct row {
     shape value, indices, result;
     int axis, batch_dims;
@@ -220,11 +221,13 @@ inline std::vector<op_case> gather_cases(bool scatters) {
                        row{shape::of({2, 4}), shape::of({2}), shape::of({2}), 1, 1}}) {
     for (const index_mode mode : {index_mode::clip, index_mode::fill}) {
       const array indices = random.integers(r.indices, dtype::i32, -1, r.value[r.axis] + 2);
-      op_case one{scatters ? "scatter_add" : "gather",
+      op_case one{std::string(info(code).name),
                   {random.reals(r.value, -1, 1), indices},
-                  [r, mode, scatters](ir::builder& b, const std::vector<int>& x) {
-                    return scatters ? b.scatter_add(x[0], x[1], x[2], r.axis, r.batch_dims, mode)
-                                    : b.gather(x[0], x[1], r.axis, r.batch_dims, mode);
+                  [r, mode, code](ir::builder& b, const std::vector<int>& x) {
+                    if (code == op::gather) return b.gather(x[0], x[1], r.axis, r.batch_dims, mode);
+                    return code == op::scatter_add
+                               ? b.scatter_add(x[0], x[1], x[2], r.axis, r.batch_dims, mode)
+                               : b.scatter_max(x[0], x[1], x[2], r.axis, r.batch_dims, mode);
                   }};
       if (scatters) one.arguments.push_back(random.reals(r.result, -1, 1));
       out.push_back(one);
@@ -576,9 +579,9 @@ inline std::vector<op_case> collective_cases(op code) {
     case op::concatenate:
       return concatenate_cases();
     case op::gather:
-      return gather_cases(false);
     case op::scatter_add:
-      return gather_cases(true);
+    case op::scatter_max:
+      return gather_cases(code);
     case op::dynamic_slice:
       return dynamic_slice_cases(false);
     case op::dynamic_update_slice:

@@ -177,6 +177,11 @@ class builder {
     return append(op::scatter_add, {x, indices, updates},
                   gather_attributes(axis, batch_dims, mode));
   }
+  constexpr int scatter_max(int x, int indices, int updates, int axis, int batch_dims,
+                            index_mode mode) {
+    return append(op::scatter_max, {x, indices, updates},
+                  gather_attributes(axis, batch_dims, mode));
+  }
 
   // --- axes that have names ------------------------------------------------------------------
 

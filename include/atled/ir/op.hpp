@@ -82,6 +82,7 @@ enum class op : std::uint8_t {
   // indices
   gather,                ///< operands: value, indices; attributes: axis, batch_dims, index_mode
   scatter_add,           ///< operands: value, indices, updates; attributes as gather
+  scatter_max,           ///< the same, but what meets is compared and not added
   dynamic_slice,         ///< operands: value, one scalar start an axis; starts are clamped
   dynamic_update_slice,  ///< operands: value, update, one scalar start an axis
   // reductions; attribute: mask of axes, which are dropped
@@ -277,6 +278,8 @@ struct op_info {
       return {"gather", index, 2};
     case op::scatter_add:
       return {"scatter_add", index, 3};
+    case op::scatter_max:
+      return {"scatter_max", index, 3};
     case op::dynamic_slice:
       return {"dynamic_slice", index, -1};
     case op::dynamic_update_slice:

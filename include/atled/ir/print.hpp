@@ -167,6 +167,7 @@ constexpr text attributes_text(const graph& g, int id) {
                  << " interior=" << list_text(g, id, n.type.rank(), 2 * n.type.rank()) << ']';
     case op::gather:
     case op::scatter_add:
+    case op::scatter_max:
       return out << "[axis=" << g.attribute(id, 0) << " batch_dims=" << g.attribute(id, 1)
                  << (static_cast<index_mode>(g.attribute(id, 2)) == index_mode::clip
                          ? " mode=clip]"

@@ -305,6 +305,7 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::cumsum:
     case op::reverse_cumsum:
     case op::scatter_add:
+    case op::scatter_max:
     case op::dynamic_update_slice:
     case op::custom:
     case op::barrier:

@@ -27,7 +27,7 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       if (code == op::reshape || code == op::barrier) return 0;
       return code == op::slice || code == op::pad ? 2 * in[0].rank() : 1;
     case op_kind::index:
-      return code == op::gather || code == op::scatter_add ? 3 : 0;
+      return code == op::dynamic_slice || code == op::dynamic_update_slice ? 0 : 3;
     case op_kind::reduction:
     case op_kind::cumulative:
       return 1;
@@ -78,7 +78,7 @@ constexpr bool is_inside(const shape& from, const shape& to, const attribute_lis
 /// The update of a scatter has the shape that a gather would give; slices fit into their value.
 constexpr bool is_index_op(op code, const operand_types& in, const attribute_list& attributes,
                            const tensor_type& type) {
-  const bool gathers = code == op::gather || code == op::scatter_add;
+  const bool gathers = code != op::dynamic_slice && code != op::dynamic_update_slice;
   if (gathers) {
     const auto axis = static_cast<int>(attributes.values[0]);
     const auto batch_dims = static_cast<int>(attributes.values[1]);
@@ -124,6 +124,7 @@ constexpr std::string_view attribute_law(op code, const operand_types& in,
                  : "the value must lie inside the result";
     case op::gather:
     case op::scatter_add:
+    case op::scatter_max:
     case op::dynamic_slice:
     case op::dynamic_update_slice:
       return is_index_op(code, in, attributes, type) ? "" : "operands must fit each other";

@@ -1,4 +1,4 @@
-// atled/kernels/index.hpp: gather and scatter_add, and slices at places known at run time.
+// atled/kernels/index.hpp: gather and scatter, and slices at places known at run time.
 // Reads: core/dtype.hpp. The plain loops are their own specification.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,13 +7,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace atled::kernels {
 
 /// value[batch, before, axis, after], indices[batch, count], result[batch, before, count, after].
 struct gather_shape {
   std::int64_t batch, before, axis, count, after;
-  bool clips;  ///< else an index outside reads 0 and adds nothing
+  bool clips;  ///< else an index outside reads 0 and is not written
 };
 
 namespace detail {
@@ -45,9 +46,28 @@ void gather(const gather_shape& s, const T* value, const Index* indices, T* out)
   }
 }
 
-/// out[b, p, indices[b, i], s] += updates[b, p, i, s], in the order of i: repeated indices add up.
-template <class T, class Index>
-void scatter_add(const gather_shape& s, const Index* indices, const T* updates, T* out) {
+/// What `scatter` does where an update meets an element.
+struct meet_added {
+  template <class T>
+  static constexpr T of(T x, T y) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return x || y;
+    } else {
+      return static_cast<T>(x + y);
+    }
+  }
+};
+/// The larger; NaN where one is.
+struct meet_max {
+  template <class T>
+  static constexpr T of(T x, T y) {
+    return x != x || x > y ? x : y;
+  }
+};
+
+/// Each out[b, p, indices[b, i], s] meets updates[b, p, i, s], in the order of i.
+template <class Meet, class T, class Index>
+void scatter(const gather_shape& s, const Index* indices, const T* updates, T* out) {
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t p = 0; p < s.before; ++p) {
       T* to = out + (b * s.before + p) * s.axis * s.after;
@@ -55,11 +75,11 @@ void scatter_add(const gather_shape& s, const Index* indices, const T* updates, 
         const std::int64_t at = detail::place_of(indices[b * s.count + i], s);
         if (at < 0) continue;
         for (std::int64_t k = 0; k < s.after; ++k) {
+          T& x = to[at * s.after + k];
           if constexpr (std::is_same_v<T, bf16>) {
-            to[at * s.after + k] =
-                bf16(static_cast<f32>(to[at * s.after + k]) + static_cast<f32>(updates[k]));
+            x = bf16(Meet::of(static_cast<f32>(x), static_cast<f32>(updates[k])));
           } else {
-            to[at * s.after + k] = static_cast<T>(to[at * s.after + k] + updates[k]);
+            x = Meet::of(x, updates[k]);
           }
         }
       }

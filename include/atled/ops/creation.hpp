@@ -76,6 +76,87 @@ constexpr expr filled(const expr& x, const sizes& dims, double value, dtype elem
   return iota(x, {size}, 0, element, at.in("arange"));
 }
 
+/// start, start + step ... up to, without, `stop`.
+///
+/// Ill-formed: a step of 0, or away from `stop`.
+[[nodiscard]] constexpr expr arange(const expr& x, double start, double stop, double step,
+                                    dtype element = dtype::f32, call_site at = call_site::here()) {
+  ir::builder& b = x.builder();
+  at = at.in("arange");
+  b.site = at;
+  const double count = step == 0 ? -1 : (stop - start) / step;
+  if (!(count > -1 && count < 9e15)) {
+    text why;
+    return ir::fail(b, why << "the step must lead from the start to the stop");
+  }
+  auto size = static_cast<std::int64_t>(count);
+  size += static_cast<double>(size) < count ? 1 : 0;
+  const dtype wide = element == dtype::bf16 || !is_floating(element) ? dtype::f32 : element;
+  const ir::operand places(b,
+                           b.iota({is_floating(element) ? wide : element, shape::of({size})}, 0));
+  return (places * step + start).as(element);
+}
+
+namespace detail {
+/// 0 to 1 in `count` even steps, or to one step before 1.
+constexpr ir::operand unit_steps(ir::builder& b, std::int64_t count, dtype element, bool ends) {
+  const ir::operand places(b, b.iota({element, shape::of({count})}, 0));
+  const std::int64_t steps = ends ? count - 1 : count;
+  return places / static_cast<double>(steps > 0 ? steps : 1);
+}
+}  // namespace detail
+
+/// `count` evenly spaced numbers from `start` to `stop`; the last is `stop`, or with `ends` false
+/// would be the next.
+///
+///   linspace(x, 0, 1, 5)     [0, 0.25, 0.5, 0.75, 1]
+///
+/// Ill-formed: a negative count; a start or stop that is no scalar.
+[[nodiscard]] constexpr expr linspace(const expr& x, const located& start, const located& stop,
+                                      std::int64_t count, dtype element = dtype::f32,
+                                      bool ends = true, call_site at = call_site::here()) {
+  ir::builder& b = x.builder();
+  b.site = at.in("linspace");
+  const ir::operand from = ir::as_operand(b, start, element);
+  const ir::operand to = ir::as_operand(b, stop, element);
+  if (from.is_poison() || to.is_poison()) return {b, ir::poison};
+  text why;
+  if (count < 0 || from.type().rank() != 0 || to.type().rank() != 0) {
+    return ir::fail(b, why << count << " from " << from.type() << " to " << to.type()
+                           << ": the ends must be scalars, the count 0 or more");
+  }
+  const dtype wide = element == dtype::bf16 || !is_floating(element) ? dtype::f32 : element;
+  const ir::operand t = detail::unit_steps(b, count, wide, ends);
+  const ir::operand out = from.as(wide) * (1.0 - t) + to.as(wide) * t;
+  return (is_floating(element) ? out : out.apply(op::floor)).as(element);
+}
+/// base^linspace(start, stop).
+[[nodiscard]] constexpr expr logspace(const expr& x, const located& start, const located& stop,
+                                      std::int64_t count, double base = 10,
+                                      dtype element = dtype::f32, bool ends = true,
+                                      call_site at = call_site::here()) {
+  at = at.in("logspace");
+  const dtype wide = element == dtype::f64 ? element : dtype::f32;
+  const ir::operand powers(linspace(x, start, stop, count, wide, ends, at), at);
+  return ir::operand::combine(op::pow, powers.like(base), powers).as(element);
+}
+/// `count` numbers from `start` to `stop`, both positive, each the same multiple of the last.
+[[nodiscard]] constexpr expr geomspace(const expr& x, double start, double stop, std::int64_t count,
+                                       dtype element = dtype::f32, bool ends = true,
+                                       call_site at = call_site::here()) {
+  ir::builder& b = x.builder();
+  at = at.in("geomspace");
+  b.site = at;
+  if (!(start > 0 && stop > 0)) {
+    text why;
+    return ir::fail(b, why << "both ends must be positive");
+  }
+  const dtype wide = element == dtype::f64 ? element : dtype::f32;
+  const ir::operand ratio(b, b.constant(stop / start, wide));
+  const ir::operand t = detail::unit_steps(b, count, wide, ends);
+  return (ir::operand::combine(op::pow, ratio, t) * start).as(element);
+}
+
 /// True on the diagonal j = i + k of a matrix and below it.
 ///
 ///   tri(x, T, S)     boolean[T, S], true where j <= i: what a causal query i may see
@@ -127,6 +208,15 @@ constexpr expr triangle(const expr& x, std::int64_t k, bool lower, const call_si
   const ir::operand row(iota(x, {size, size}, 0, dtype::i32, at), at);
   const ir::operand column(iota(x, {size, size}, 1, dtype::i32, at), at);
   return (row == column).as(element);
+}
+/// Ones on the diagonal j = i + k, in the program of `x`.
+[[nodiscard]] constexpr expr eye(const expr& x, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t k = 0, dtype element = dtype::f32,
+                                 call_site at = call_site::here()) {
+  at = at.in("eye");
+  const ir::operand row(iota(x, {rows, columns}, 0, dtype::i32, at), at);
+  const ir::operand column(iota(x, {rows, columns}, 1, dtype::i32, at), at);
+  return (row + static_cast<double>(k) == column).as(element);
 }
 
 }  // namespace atled

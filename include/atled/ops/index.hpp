@@ -1,7 +1,7 @@
-// atled/ops/index.hpp: elements by index: take, scatter_add, one_hot, dynamic slices.
-// Reads: ops/reshape.hpp. An index outside its axis does what `index_mode` says, the same forward
-// and backward. The default is fill: it reads 0 and adds nothing. Indices count from 0; a negative
-// one is outside.
+// atled/ops/index.hpp: elements by index: take, scatter_add, segment_sum, one_hot.
+// Reads: ops/reshape.hpp. Next: ops/scatter.hpp. An index outside its axis does what `index_mode`
+// says, the same forward and backward. The default is fill: it reads 0 and adds nothing. Indices
+// count from 0; a negative one is outside.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -118,27 +118,28 @@ constexpr bool are_indices(ir::builder& b, const ir::operand& indices) {
   return axis_id == rank - 1 ? expr(out) : moveaxis(out, rank - 1, axis_id, at);
 }
 
-/// `x` with `updates` added along an axis at `indices`; repeated indices add up.
-///
-///   x  f32[V, C]     indices  i32[N]     updates  f32[N, C]     out  f32[V, C]
-///
-/// An index outside adds nothing, or with `index_mode::clip` to the nearest element.
-/// Gradient: d_x = d_out; d_updates is d_out taken at the indices in the same mode.
-/// Ill-formed: updates do not broadcast to the shape that `take` would give.
-[[nodiscard]] constexpr expr scatter_add(const expr& x, const expr& indices, const located& updates,
-                                         int along = 0, index_mode mode = index_mode::fill,
-                                         call_site at = call_site::here()) {
-  at = at.in("scatter_add");
+namespace detail {
+
+/// The operands of a scatter, updates broadcast to the shape that `take` would give; poison where
+/// a sentence has been kept.
+struct scatter_operands {
+  ir::operand x;
+  ir::operand indices;
+  ir::operand updates;
+  int axis_id;
+};
+constexpr scatter_operands begin_scatter(const expr& x, const expr& indices, const located& updates,
+                                         int along, const call_site& at) {
   const ir::operand in(x, at);
   ir::builder& b = in.builder();
   const ir::operand where_to(b, indices.id());
-  if (in.is_poison() || !detail::are_indices(b, where_to)) return {b, ir::poison};
+  const ir::operand failed(b, ir::poison);
+  if (in.is_poison() || !are_indices(b, where_to)) return {in, where_to, failed, -1};
   const int axis_id = ir::resolved_axis(b, in.type(), along);
   const dtype element = in.type().element;
   const ir::operand given = ir::as_operand(b, updates, element);
-  if (axis_id < 0 || given.is_poison()) return {b, ir::poison};
-  shape wanted{};
-  wanted = in.type().dims;
+  if (axis_id < 0 || given.is_poison()) return {in, where_to, failed, -1};
+  shape wanted = in.type().dims;
   wanted.rank = axis_id;
   for (int i = 0; i < where_to.type().rank(); ++i) {
     if (wanted.rank < max_rank) wanted.push(where_to.type().dims[i]);
@@ -149,12 +150,56 @@ constexpr bool are_indices(ir::builder& b, const ir::operand& indices) {
   const ir::typed fits = ir::broadcast_type(given.type(), {element, wanted});
   if (!fits.ok() || !(fits.type.dims == wanted)) {
     text why;
-    return ir::fail(b, why << in.type() << " with updates " << given.type() << " at indices "
-                           << where_to.type() << ": updates must be "
-                           << tensor_type{element, wanted});
+    ir::fail(b, why << in.type() << " with updates " << given.type() << " at indices "
+                    << where_to.type() << ": updates must be " << tensor_type{element, wanted});
+    return {in, where_to, failed, -1};
   }
   const int fitted = ir::broadcast_to(b, b.convert(given.id(), element), wanted);
-  return {b, b.scatter_add(in.id(), where_to.id(), fitted, axis_id, 0, mode)};
+  return {in, where_to, ir::operand(b, fitted), axis_id};
+}
+
+/// The operands of a sum by segments and the type of its result; data is poison where a sentence
+/// has been kept.
+struct segment_operands {
+  ir::operand data;
+  ir::operand ids;
+  tensor_type out;
+};
+constexpr segment_operands begin_segments(const expr& data, const expr& ids,
+                                          std::int64_t num_segments, const call_site& at) {
+  const ir::operand in(data, at);
+  ir::builder& b = in.builder();
+  const ir::operand segment(b, ids.id());
+  const ir::operand failed(b, ir::poison);
+  if (in.is_poison() || !are_indices(b, segment)) return {failed, segment, {}};
+  tensor_type out = in.type();
+  const tensor_type of = segment.type();
+  if (out.rank() == 0 || of.rank() != 1 || of.dims[0] != out.dims[0]) {
+    text why;
+    ir::fail(b,
+             why << "data " << out << " and ids " << of << ": there must be one id for each row");
+    return {failed, segment, {}};
+  }
+  out.dims[0] = num_segments;
+  return {in, segment, out};
+}
+
+}  // namespace detail
+
+/// `x` with `updates` added along an axis at `indices`; repeated indices add up.
+///
+///   x  f32[V, C]     indices  i32[N]     updates  f32[N, C]     out  f32[V, C]
+///
+/// An index outside adds nothing, or with `index_mode::clip` to the nearest element.
+/// Gradient: d_x = d_out; d_updates is d_out taken at the indices in the same mode.
+/// Ill-formed: updates do not broadcast to the shape that `take` would give.
+[[nodiscard]] constexpr expr scatter_add(const expr& x, const expr& indices, const located& updates,
+                                         int along = 0, index_mode mode = index_mode::fill,
+                                         call_site at = call_site::here()) {
+  const auto s = detail::begin_scatter(x, indices, updates, along, at.in("scatter_add"));
+  if (s.updates.is_poison()) return s.updates;
+  ir::builder& b = s.x.builder();
+  return {b, b.scatter_add(s.x.id(), s.indices.id(), s.updates.id(), s.axis_id, 0, mode)};
 }
 
 /// The sums of the rows of `data` that have the same id; ids outside 0 ... num_segments - 1 are
@@ -167,20 +212,10 @@ constexpr bool are_indices(ir::builder& b, const ir::operand& indices) {
 [[nodiscard]] constexpr expr segment_sum(const expr& data, const expr& ids,
                                          std::int64_t num_segments,
                                          call_site at = call_site::here()) {
-  at = at.in("segment_sum");
-  const ir::operand in(data, at);
-  ir::builder& b = in.builder();
-  const ir::operand segment(b, ids.id());
-  if (in.is_poison() || segment.is_poison()) return {b, ir::poison};
-  tensor_type out = in.type();
-  const tensor_type of = segment.type();
-  if (out.rank() == 0 || of.rank() != 1 || of.dims[0] != out.dims[0]) {
-    text why;
-    return ir::fail(
-        b, why << "data " << out << " and ids " << of << ": there must be one id for each row");
-  }
-  out.dims[0] = num_segments;
-  return scatter_add(expr(b, b.splat(0, out)), ids, data, 0, index_mode::fill, at);
+  const auto s = detail::begin_segments(data, ids, num_segments, at.in("segment_sum"));
+  if (s.data.is_poison()) return s.data;
+  ir::builder& b = s.data.builder();
+  return {b, b.scatter_add(b.splat(0, s.out), s.ids.id(), s.data.id(), 0, 0, index_mode::fill)};
 }
 
 /// 1 at the index and 0 elsewhere, along a new last axis; all 0 for an index outside.

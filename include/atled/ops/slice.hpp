@@ -1,5 +1,6 @@
-// atled/ops/slice.hpp: parts of tensors, and tensors from parts: slice, split, concatenate, pad.
-// Reads: ops/reshape.hpp. For places that are computed see ops/dynamic_slice.hpp.
+// atled/ops/slice.hpp: parts of tensors, and tensors from parts: slice, split, concatenate.
+// Reads: ops/reshape.hpp. Next: ops/pad.hpp. For places that are computed see
+// ops/dynamic_slice.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -127,6 +128,29 @@ template <int N>
   return out;
 }
 
+/// The parts between the given places of one axis: `auto [a, b, c] = split(x, {2, 5}, 1);`
+///
+/// Ill-formed: the axis is out of range; the places do not go up from 0 to its size.
+template <std::size_t N>
+[[nodiscard]] constexpr std::array<expr, N + 1> split(const expr& x,
+                                                      const std::int64_t (&places)[N],
+                                                      int along = 0,
+                                                      call_site at = call_site::here()) {
+  at = at.in("split");
+  const ir::operand in(x, at);
+  ir::builder& b = in.builder();
+  std::array<expr, N + 1> out{};
+  out.fill({b, ir::poison});
+  if (in.is_poison()) return out;
+  const int axis_id = ir::resolved_axis(b, in.type(), along);
+  if (axis_id < 0) return out;
+  for (std::size_t i = 0; i <= N; ++i) {
+    const std::int64_t end = i < N ? places[i] : in.type().dims[axis_id];
+    out[i] = slice_in_dim(x, i == 0 ? 0 : places[i - 1], end, 1, axis_id, at);
+  }
+  return out;
+}
+
 /// The parts behind one another along an existing axis, promoted to one element type.
 ///
 ///   concatenate({x, y}, 1)     x  f32[B, C]     y  f32[B, D]     out  f32[B, C + D]
@@ -191,37 +215,6 @@ template <int N>
 [[nodiscard]] constexpr expr stack(std::initializer_list<expr> parts, int along = 0,
                                    call_site at = call_site::here()) {
   return stack(std::span<const expr>(parts.begin(), parts.size()), along, at);
-}
-
-/// `x` with `low` elements before and `high` after it on each axis, all equal to `value`.
-///
-///   x  f32[T, C]     pad(x, {1, 0}, {2, 0})  f32[T + 3, C]
-///
-/// Gradient: d_x is the part of d_out where x stands.
-/// Ill-formed: not one number an axis; a negative number.
-[[nodiscard]] constexpr expr pad(const expr& x, const sizes& low, const sizes& high,
-                                 const located& value = 0, call_site at = call_site::here()) {
-  const ir::operand in(x, at.in("pad"));
-  ir::builder& b = in.builder();
-  if (in.is_poison() || !ir::are_sizes(b, low) || !ir::are_sizes(b, high)) return {b, ir::poison};
-  const tensor_type type = in.type();
-  text why;
-  if (low.count != type.rank() || high.count != type.rank()) {
-    return ir::fail(b, why << type << " by " << low.dims << " and " << high.dims
-                           << ": there must be one number for each axis");
-  }
-  const ir::operand filler = ir::as_operand(b, value, type.element);
-  if (filler.is_poison()) return filler;
-  if (filler.type().rank() != 0) {
-    return ir::fail(b, why << "value " << filler.type() << ": it must be a scalar");
-  }
-  shape out = type.dims;
-  shape interior{};
-  interior.rank = out.rank;
-  for (int i = 0; i < out.rank; ++i) out[i] += low[i] + high[i];
-  if (out == type.dims) return in;
-  const int filled = b.convert(filler.id(), type.element);
-  return {b, b.pad(in.id(), filled, low.dims, interior, out)};
 }
 
 /// The elements in reverse order along axes.

@@ -92,4 +92,35 @@ struct row_levels {
   return out.as(ir::floating_type(r.x.type().element));
 }
 
+// --- with a mask -----------------------------------------------------------------------------
+// What the mask, which broadcasts to x, does not hold is left out; so is its gradient.
+
+namespace detail {
+/// `x` with -inf where the mask is not; poison where they do not broadcast.
+constexpr expr masked(const expr& x, const expr& mask, const call_site& at) {
+  const ir::operand in = ir::floating_operand(x, at);
+  const ir::operand held(in.builder(), mask.id());
+  return ir::broadcast_select(ir::truth_of(held), in, in.like(-__builtin_inf()));
+}
+}  // namespace detail
+
+/// The softmax of what the mask holds, and 0 elsewhere.
+[[nodiscard]] constexpr expr softmax(const expr& x, const axes& along, const expr& mask,
+                                     call_site at = call_site::here()) {
+  at = at.in("softmax");
+  return softmax(detail::masked(x, mask, at), along, at);
+}
+/// The logarithm of `softmax(x, along, mask)`: -inf where the mask is not.
+[[nodiscard]] constexpr expr log_softmax(const expr& x, const axes& along, const expr& mask,
+                                         call_site at = call_site::here()) {
+  at = at.in("log_softmax");
+  return log_softmax(detail::masked(x, mask, at), along, at);
+}
+/// The logsumexp of what the mask holds; -inf where it holds nothing.
+[[nodiscard]] constexpr expr logsumexp(const expr& x, const axes& along, const expr& mask,
+                                       kept keep = {}, call_site at = call_site::here()) {
+  at = at.in("logsumexp");
+  return logsumexp(detail::masked(x, mask, at), along, keep, at);
+}
+
 }  // namespace atled

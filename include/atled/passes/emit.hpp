@@ -98,6 +98,7 @@ class emitter : public dot_emitter {
         emit_pad(id, strides);
         return;
       case op::scatter_add:
+      case op::scatter_max:
       case op::dynamic_update_slice: {
         const int x = g_.operand(id, 0);
         emit_copy(id, views_.of[x], n.type.dims, 0, strides);
@@ -147,8 +148,8 @@ class emitter : public dot_emitter {
     slots_[num_slots_++] = slot{id, 0, {}, access::unit, true};
     const op code = g_[id].code;
     kernel k{kernel_kind::generic, code, g_.type(g_.operand(id, 0)).element, dtype::i32, 0, 0, 0};
-    if (code == op::gather || code == op::scatter_add) {
-      k.kind = code == op::gather ? kernel_kind::gather : kernel_kind::scatter_add;
+    if (code == op::gather || code == op::scatter_add || code == op::scatter_max) {
+      k.kind = code == op::gather ? kernel_kind::gather : kernel_kind::scatter;
       k.index = g_.type(g_.operand(id, 1)).element;
     } else if (code == op::dynamic_slice || code == op::dynamic_update_slice) {
       const int start = code == op::dynamic_slice ? 1 : 2;

@@ -83,6 +83,23 @@ constexpr int reduce_max_rule(ir::builder& b, int z, int x, std::int64_t mask, i
   return b.div(total, b.reduce(op::reduce_sum, b.convert(chosen, type.element), mask));
 }
 
+/// The mean of the tangents of the elements and updates that are equal to the extremum.
+constexpr int scatter_max_rule(ir::builder& b, int z, const int* tangents) {
+  const int x = b.g.operand(z, 0);
+  const int at = b.g.operand(z, 1);
+  const int updates = b.g.operand(z, 2);
+  const auto attributes = b.g.attributes_of(z);
+  const dtype element = b.type(z).element;
+  const int from_x = b.binary(op::eq, x, z);
+  const int from_update = b.binary(op::eq, updates, b.append(op::gather, {z, at}, attributes));
+  const auto added = [&](int to, int parts) {
+    return b.append(op::scatter_add, {to, at, parts}, attributes);
+  };
+  const int dx = b.select(from_x, or_zeros(b, tangents[0], x), zeros_like(b, x));
+  const int du = b.select(from_update, or_zeros(b, tangents[2], updates), zeros_like(b, updates));
+  return b.div(added(dx, du), added(b.convert(from_x, element), b.convert(from_update, element)));
+}
+
 /// The weights e^(x - z) are 0 where all of the row is -inf.
 constexpr int logsumexp_rule(ir::builder& b, int z, int x, std::int64_t mask, int dx) {
   const tensor_type& type = b.type(x);
@@ -376,6 +393,8 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
       if (tangents[2] == ir::no_node) return dx;
       return b.append(op::scatter_add, {or_zeros(b, dx, x), y, tangents[2]}, b.g.attributes_of(z));
     }
+    case op::scatter_max:  // dz = the mean of the tangents of what is equal to z
+      return scatter_max_rule(b, z, tangents);
     case op::reduce_prod:  // dz = sum_i dx_i prod_(j != i) x_j
       return reduce_prod_rule(b, z, x, b.g.attribute(z), dx);
     case op::reduce_max:  // dz = the mean of dx where x = z

@@ -56,14 +56,14 @@ struct instruction {
   }
 };
 
-enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter_add, generic };
+enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter, generic };
 
 /// A piece of code that one or more steps run; equal ones are one.
 struct kernel {
   kernel_kind kind;
-  op code;          ///< generic: the operation
+  op code;          ///< scatter, generic: the operation
   dtype element;    ///< dot: of the operands; gather, generic: of the data
-  dtype index;      ///< gather, scatter_add: of the indices
+  dtype index;      ///< gather, scatter: of the indices
   int begin, size;  ///< instructions
   int num_slots;
 };

@@ -128,6 +128,7 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::threefry:
     case op::gather:
     case op::scatter_add:
+    case op::scatter_max:
     case op::reduce_logsumexp:
     case op::argmax:
     case op::argmin:

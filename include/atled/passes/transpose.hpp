@@ -392,6 +392,7 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::reduce_prod:
     case op::reduce_max:
     case op::reduce_min:
+    case op::scatter_max:
     case op::reduce_logsumexp:
     case op::argmax:
     case op::argmin:

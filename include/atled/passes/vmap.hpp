@@ -125,7 +125,8 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::gather:
       return vmap_gather(b, n);
     case op::scatter_add:
-      return vmap_scatter_add(b, n);
+    case op::scatter_max:
+      return vmap_scatter(b, n);
     case op::dynamic_slice:
       return vmap_dynamic_slice(b, n);
     case op::dynamic_update_slice:

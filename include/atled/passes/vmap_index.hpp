@@ -36,16 +36,18 @@ constexpr int vmap_gather(ir::builder& b, const lane_node& n) {
                          static_cast<index_mode>(b.g.attribute(n.z, 2)), n.size);
 }
 
-constexpr int vmap_scatter_add(ir::builder& b, const lane_node& n) {
+constexpr int vmap_scatter(ir::builder& b, const lane_node& n) {
   const auto axis = static_cast<int>(b.g.attribute(n.z, 0));
   const auto batch_dims = static_cast<int>(b.g.attribute(n.z, 1));
   const auto mode = static_cast<index_mode>(b.g.attribute(n.z, 2));
   const int value = n.in_front(b, 0);
   const int updates = n.in_front(b, 2);
-  if (!n.is_mapped(1) && batch_dims == 0) {
-    return b.scatter_add(value, n[1], updates, axis + 1, 0, mode);
-  }
-  return b.scatter_add(value, n.in_front(b, 1), updates, axis + 1, batch_dims + 1, mode);
+  const bool is_shared = !n.is_mapped(1) && batch_dims == 0;
+  const int indices = is_shared ? n[1] : n.in_front(b, 1);
+  const int shared = is_shared ? 0 : batch_dims + 1;
+  return b.g[n.z].code == op::scatter_add
+             ? b.scatter_add(value, indices, updates, axis + 1, shared, mode)
+             : b.scatter_max(value, indices, updates, axis + 1, shared, mode);
 }
 
 /// A dynamic op on operands with their lanes in front, of which a window takes all.

@@ -93,8 +93,8 @@ namespace detail {
       return "dot";
     case passes::kernel_kind::gather:
       return "gather";
-    case passes::kernel_kind::scatter_add:
-      return "scatter_add";
+    case passes::kernel_kind::scatter:
+      return "scatter";
     case passes::kernel_kind::generic:
       return "generic";
   }

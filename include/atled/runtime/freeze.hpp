@@ -133,7 +133,8 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
   };
   switch (g[id].code) {
     case op::gather:
-    case op::scatter_add: {
+    case op::scatter_add:
+    case op::scatter_max: {
       const auto axis = static_cast<int>(g.attribute(id, 0));
       const auto batch = static_cast<int>(g.attribute(id, 1));
       const shape& indices = g.type(g.operand(id, 1)).dims;

@@ -168,12 +168,13 @@ void run_gather(const step_data& data, std::byte* const* slots, std::byte*, int)
   kernels::gather(shape, reinterpret_cast<const T*>(slots[0]),
                   reinterpret_cast<const Index*>(slots[1]), reinterpret_cast<T*>(slots[2]));
 }
-template <class T, class Index>
-void run_scatter_add(const step_data& data, std::byte* const* slots, std::byte*, int) {
+template <op Code, class T, class Index>
+void run_scatter(const step_data& data, std::byte* const* slots, std::byte*, int) {
   const std::int64_t* n = data.numbers;
   const kernels::gather_shape shape{n[0], n[1], n[2], n[3], n[4], n[5] == 0};
-  kernels::scatter_add(shape, reinterpret_cast<const Index*>(slots[0]),
-                       reinterpret_cast<const T*>(slots[1]), reinterpret_cast<T*>(slots[2]));
+  using meet = std::conditional_t<Code == op::scatter_add, kernels::meet_added, kernels::meet_max>;
+  kernels::scatter<meet>(shape, reinterpret_cast<const Index*>(slots[0]),
+                         reinterpret_cast<const T*>(slots[1]), reinterpret_cast<T*>(slots[2]));
 }
 
 template <op Code, class T, class Index>
@@ -221,8 +222,8 @@ consteval kernel_function function_for() {
   using Index = element_t<k.index>;
   if constexpr (k.kind == passes::kernel_kind::gather) {
     return &run_gather<T, Index>;
-  } else if constexpr (k.kind == passes::kernel_kind::scatter_add) {
-    return &run_scatter_add<T, Index>;
+  } else if constexpr (k.kind == passes::kernel_kind::scatter) {
+    return &run_scatter<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::generic) {
     return &run_generic<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {

@@ -5,6 +5,7 @@
 
 #include "atled/core/broadcast.hpp"
 #include "atled/ir/builder.hpp"
+#include "atled/trace/index.hpp"
 
 #include <concepts>
 #include <type_traits>
@@ -37,6 +38,13 @@ class expr {
   }
   [[nodiscard]] constexpr std::int64_t size() const { return dims().size(); }
   [[nodiscard]] constexpr dtype element() const { return type().element; }
+
+  /// Elements, rows, windows ... by place: `x(1, range(0, 3), newaxis)`; see ops/indexing.hpp.
+  [[nodiscard]] constexpr expr operator()(const index_item& i0, const index_item& i1 = {},
+                                          const index_item& i2 = {}, const index_item& i3 = {},
+                                          const index_item& i4 = {}, const index_item& i5 = {},
+                                          const index_item& i6 = {},
+                                          const index_item& i7 = {}) const;
 
  private:
   ir::builder* builder_ = nullptr;

@@ -46,6 +46,24 @@ TEST_CASE("iota, eye, tri: counted from 0", "[ops]") {
   CHECK(values_of([](auto y) { return full(y, {2}, 1.5, dtype::bf16); }, x) == numbers{1.5, 1.5});
 }
 
+TEST_CASE("linspace, logspace, geomspace, arange: the ends are exact", "[ops]") {
+  const tensor<f64> x(0.0);
+  const auto check = [&](auto f, const numbers& expected) {
+    CHECK(are_near(values_of(f, x), expected, 1e-15));
+  };
+  check([](auto y) { return linspace(y, 1, 2, 5, dtype::f64); }, {1, 1.25, 1.5, 1.75, 2});
+  check([](auto y) { return linspace(y, 0.1, 0.3, 3, dtype::f64); }, {0.1, 0.2, 0.3});
+  check([](auto y) { return linspace(y, 0, 1, 4, dtype::f64, false); }, {0, 0.25, 0.5, 0.75});
+  check([](auto y) { return linspace(y, 3, 7, 1, dtype::f64); }, {3});
+  check([](auto y) { return linspace(y, 0, 5, 4, dtype::i32); }, {0, 1, 3, 5});
+  check([](auto y) { return logspace(y, 0, 3, 4, 10, dtype::f64); }, {1, 10, 100, 1000});
+  check([](auto y) { return geomspace(y, 1, 16, 5, dtype::f64); }, {1, 2, 4, 8, 16});
+  check([](auto y) { return arange(y, 1.0, 2.0, 0.25, dtype::f64); }, {1, 1.25, 1.5, 1.75});
+  check([](auto y) { return arange(y, 5.0, 0.0, -2.0, dtype::i32); }, {5, 3, 1});
+  check([](auto y) { return eye(y, 2, 3, 1, dtype::f64); }, {0, 1, 0, 0, 0, 1});
+  CHECK(gradient_of([](auto y) { return linspace(y, y, 1, 3, dtype::f64); }, x) == numbers{1.5});
+}
+
 TEST_CASE("creation: what is ill-formed is one sentence", "[ops]") {
   CHECK(sentence_of<tensor<f32, 3>>([](auto x) { return tril(x); }) ==
         "tril: f32[3]: it must have two axes or more");

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "atled/ops/slice.hpp"
 
+#include "atled/ops/pad.hpp"
+
 #include "support/catch.hpp"
 #include "unit/ops/traced.hpp"
 
@@ -72,16 +74,6 @@ TEST_CASE("concatenate: more parts than one op takes", "[ops]") {
   CHECK(stacked[150] == 1000);
 }
 
-TEST_CASE("pad: the filler stands before and after", "[ops]") {
-  const matrix x{1, 2, 3, 4, 5, 6};
-  CHECK(values_of(
-            [](auto y) {
-              return pad(y, {0, 1}, {1, 0}, -1);
-            },
-            x) == numbers{-1, 1, 2, 3, -1, 4, 5, 6, -1, -1, -1, -1});
-  CHECK(gradient_of([](auto y) { return pad(y, {0, 1}, {1, 0}) * 3; }, x) == numbers(6, 3));
-}
-
 TEST_CASE("roll, flip, repeat, tile: elements by name", "[ops]") {
   const matrix x{1, 2, 3, 4, 5, 6};
   CHECK(values_of([](auto y) { return roll(y, 1, 1); }, x) == numbers{3, 1, 2, 6, 4, 5});
@@ -120,4 +112,21 @@ TEST_CASE("slice: what is ill-formed is one sentence", "[ops]") {
   CHECK(sentence_of<m>([](auto x) {
           return pad(x, {1, 0}, {-1, 0});
         }) == "pad: [-1,0]: size -1 must be 0 or more");
+}
+
+TEST_CASE("split: at places, with what is left behind the last", "[ops]") {
+  const auto parts = all_values(
+      [](auto x) {
+        const auto [a, b, c] = split(x, {1, 3});
+        return std::tuple{a, b, c};
+      },
+      tensor<f64, 4>{1, 2, 3, 4});
+  CHECK(parts[0] == numbers{1});
+  CHECK(parts[1] == numbers{2, 3});
+  CHECK(parts[2] == numbers{4});
+  CHECK(sentence_of<tensor<f32, 4>>([](auto x) {
+          return split(x, {3, 2})[1];
+        }) ==
+        "split: f32[4]: axis 0 from 3 to 2 in steps of 1: it must go up from 0 or more to 4 or "
+        "less");
 }

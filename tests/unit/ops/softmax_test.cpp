@@ -75,6 +75,23 @@ TEST_CASE("log_softmax: exact for far logits, -inf with gradient 0 in a masked r
                  {0, 0, 0, 2.0 / 3, -1.0 / 3, -1.0 / 3}));
 }
 
+TEST_CASE("softmax: what a mask leaves out is 0 and gets no gradient", "[ops]") {
+  const rows x{1, 2, 3, 4, 5, 1000};
+  const tensor<boolean, 2, 3> held{true, false, true, false, false, false};
+  const auto f = [](auto y, auto m) { return softmax(y, -1, m); };
+  const double high = 1 / (1 + std::exp(-2.0));
+  CHECK(are_near(values_of(f, x, held), {1 - high, 0, high, 0, 0, 0}));
+  const auto weighted = [&](auto y, auto m, auto w) { return f(y, m) * w; };
+  const double slope = high * (1 - high);
+  CHECK(are_near(gradient_of(weighted, x, held, rows{0, 5, 1, 1, 2, 3}),
+                 {-slope, 0, slope, 0, 0, 0}));
+  CHECK(are_near(values_of([](auto y, auto m) { return logsumexp(y, -1, m); }, x, held),
+                 {3 + std::log1p(std::exp(-2.0)), -infinity}));
+  CHECK(gradient_of([](auto y, auto m) { return logsumexp(y, 1, m); }, x, held)[3] == 0);
+  CHECK(are_near(values_of([](auto y, auto m) { return log_softmax(y, -1, m); }, x, held),
+                 {std::log(1 - high), -infinity, std::log(high), -infinity, -infinity, -infinity}));
+}
+
 TEST_CASE("softmax: the gradient is the central difference", "[ops]") {
   const rows x{0.3, -0.5, 1.2, 2, 0.1, -1};
   const rows w{1, -2, 3, 0.5, 2, -1};

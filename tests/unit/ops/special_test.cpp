@@ -41,8 +41,8 @@ TEST_CASE("erf_inv: its gradient is sqrt(pi) / 2 exp(erf_inv(x)^2)", "[ops]") {
 TEST_CASE("erfc: its tail has all digits, and so has its derivative", "[ops]") {
   const auto f = [](auto x) { return erfc(x); };
   CHECK(are_near(values_of(f, vec3{10, 0, -10}), {2.0884875837625446e-45, 1, 2}));
-  CHECK(are_near(gradient_of(f, vec3{10, 0, 1}),
-                 {-1.1283791670955126 * std::exp(-100.0), -1.1283791670955126, -0.41510749742059466}));
+  CHECK(are_near(gradient_of(f, vec3{10, 0, 1}), {-1.1283791670955126 * std::exp(-100.0),
+                                                  -1.1283791670955126, -0.41510749742059466}));
 }
 
 TEST_CASE("lgamma: its derivatives are the polygamma functions", "[ops]") {
