@@ -22,6 +22,8 @@ class builder {
   text problem{};
   call_site site{"", 0, ""};
 
+  int scope = 0;  ///< of the checkpointed call that is traced; that of their node in rules
+
   constexpr builder() = default;
   builder(const builder&) = delete;
   builder& operator=(const builder&) = delete;
@@ -129,6 +131,27 @@ class builder {
     for (int i = 0; i < low.rank; ++i) attributes.push(low[i]);
     for (int i = 0; i < interior.rank; ++i) attributes.push(interior[i]);
     return append(op::pad, {x, filler}, attributes, {type(x).element, sizes});
+  }
+
+  // --- checkpointed calls ------------------------------------------------------------------
+
+  /// Nodes made from now on belong to a call of a checkpointed function.
+  constexpr void open_scope(std::int64_t budget) {
+    if (g.num_scopes + 1 >= graph::max_scopes) {
+      fail("checkpoint", text("a program can hold 4095 calls of such functions, but has more"));
+      return;
+    }
+    g.scopes[++g.num_scopes] = {scope, budget};
+    scope = g.num_scopes;
+  }
+  constexpr void close_scope() { scope = g.scopes[scope].parent; }
+  /// The value of `id`, if it is at hand in `from` only, is at hand in `to`, which is further out.
+  constexpr void move_home(int id, int from, int to) {
+    if (id >= 0 && g.nodes[id].home == from) g.nodes[id].home = to;
+  }
+  constexpr void copy_scopes(const graph& from) {
+    for (int i = 1; i <= from.num_scopes; ++i) g.scopes[i] = from.scopes[i];
+    g.num_scopes = from.num_scopes;
   }
 
   // --- derivatives of the user's own ---------------------------------------------------------
@@ -248,7 +271,9 @@ class builder {
         table_[slot] = id + 1;
         return id;
       }
-      if (equals(found, code, operands, count, attributes, result.type)) return found;
+      if (equals(found, code, operands, count, attributes, result.type) && is_at_hand(found)) {
+        return found;
+      }
     }
   }
 
@@ -300,6 +325,7 @@ class builder {
     n.attributes_begin = g.num_attributes;
     n.type = type;
     n.at = site;
+    if (scope != 0 && count > 0 && !is_splat(code, operands)) n.scope = n.home = scope;
     for (int i = 0; i < count; ++i) {
       g.operands[g.num_operands++] = operands[i];
       n.varies |= g.nodes[operands[i]].varies;
@@ -314,6 +340,15 @@ class builder {
       g.attributes[g.num_attributes++] = attributes.values[i];
     }
     return g.num_nodes++;
+  }
+
+  // A node of another checkpointed call is none to share.
+  [[nodiscard]] constexpr bool is_at_hand(int id) const {
+    const int home = g.nodes[id].home;
+    return home == 0 || home == scope || g.is_inside(scope, home);
+  }
+  [[nodiscard]] constexpr bool is_splat(op code, const int* operands) const {
+    return code == op::broadcast && g.is_constant(operands[0]);
   }
 
   // Fibonacci hashing over all that makes a node what it is.

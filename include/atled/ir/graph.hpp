@@ -5,6 +5,7 @@
 
 #include "atled/core/diagnostic.hpp"
 #include "atled/core/shape.hpp"
+#include "atled/ir/checkpoint_scope.hpp"
 #include "atled/ir/op.hpp"
 
 #include <bit>
@@ -27,6 +28,8 @@ struct node {
   tensor_type type;
   call_site at;
   std::uint32_t varies;  ///< the named axes along which its value differs, a bit each
+  int scope;             ///< of the checkpointed call that made it; see ir/checkpoint_scope.hpp
+  int home;              ///< the scope in which its value is at hand
 };
 
 /// An axis that has a name: of a `vmap` around the function, or of a mesh.
@@ -67,6 +70,7 @@ struct graph {
   static constexpr int max_attributes = 1 << 18;
   static constexpr int max_outputs = 1 << 14;
   static constexpr int max_axes = 1 << 10;
+  static constexpr int max_scopes = 1 << 12;
 
   node nodes[max_nodes];
   int num_nodes;
@@ -80,6 +84,8 @@ struct graph {
   int num_outputs;
   named_axis axes[max_axes];  ///< each use of a name is an axis of its own
   int num_axes;
+  checkpoint_scope scopes[max_scopes];  ///< 0 is unused
+  int num_scopes;                       ///< without 0: none where nothing is checkpointed
 
   [[nodiscard]] constexpr const node& operator[](int id) const { return nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const {
@@ -94,6 +100,12 @@ struct graph {
     return out;
   }
   [[nodiscard]] constexpr const tensor_type& type(int id) const { return nodes[id].type; }
+
+  /// `scope` is `outer` or lies inside of it.
+  [[nodiscard]] constexpr bool is_inside(int scope, int outer) const {
+    while (scope > outer) scope = scopes[scope].parent;
+    return scope == outer;
+  }
 
   [[nodiscard]] constexpr bool is_constant(int id) const { return nodes[id].code == op::constant; }
   /// The value of an op::constant; integers up to 2^53 are exact.

@@ -110,7 +110,7 @@ enum class op : std::uint8_t {
   external,         ///< attributes: host function, calls, mask of operands that move with a call
   external_result,  ///< a part of the bytes of an external; attribute: where it begins
   // for passes alone
-  barrier,  ///< operand 0 under another name, not before operand 1: see passes/remat.hpp
+  barrier,  ///< operand 0 for nodes from attribute[0] on: see passes/remat.hpp
   // along an axis that has a name (attribute[0], in graph::axes): on its lanes, or its ranks
   psum,  ///< the sum over all lanes, which share it
   pmax,
@@ -317,7 +317,7 @@ struct op_info {
     case op::external_result:
       return {"external_result", call, 1};
     case op::barrier:
-      return {"barrier", shape, 2};
+      return {"barrier", shape, 1};
     case op::psum:
       return {"psum", collective, 1};
     case op::pmax:

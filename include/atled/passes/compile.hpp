@@ -6,6 +6,7 @@
 #include "atled/passes/emit.hpp"
 #include "atled/passes/expand.hpp"
 #include "atled/passes/memory.hpp"
+#include "atled/passes/remat.hpp"
 #include "atled/passes/schedule.hpp"
 #include "atled/passes/simplify.hpp"
 
@@ -21,7 +22,10 @@ namespace atled::passes {
 [[nodiscard]] constexpr ir::graph expanded(const ir::graph& simple) {
   ir::builder out;
   expand(simple, out);
-  return out.g;
+  if (out.g.num_scopes == 0) return out.g;
+  ir::builder again;
+  remat(out.g, again);
+  return again.g;
 }
 
 /// Views and groups; the grouper turns some operands into copies, which changes their views.

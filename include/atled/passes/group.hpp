@@ -31,6 +31,8 @@ struct group {
   bool has_row_reduce;  ///< reductions along the last axis
   bool has_partial;     ///< reductions over other axes, complete only after the kernel
   bool is_read;         ///< by another group
+  int first;            ///< the member of the smallest number
+  int not_before;       ///< no node before this one may be a member: see op::barrier
   int parent;           ///< + 1; 0 for a group that was not merged into another
 };
 
@@ -93,6 +95,7 @@ class grouper {
   constexpr void place(int id) {
     const ir::node& n = g_[id];
     const op_kind kind = info(n.code).kind;
+    if (views_.of[id].base != id) note_barrier(id);
     if (views_.of[id].base != id || is_source(n.code)) return;
     if (kind == op_kind::elementwise) {
       place_elementwise(id);
@@ -108,6 +111,22 @@ class grouper {
       if (n.code != op::pad && n.code != op::concatenate) make_operands_contiguous(id);
       place_alone(id, group_kind::opaque, n.type.dims);
     }
+  }
+
+  // A view of a value behind a barrier is behind it too.
+  constexpr void note_barrier(int id) {
+    if (g_.num_scopes == 0) return;
+    not_before_[id] = g_[id].code == op::barrier ? static_cast<int>(g_.attribute(id))
+                                                 : not_before_[g_.operand(id, 0)];
+  }
+  int not_before_[ir::graph::max_nodes]{};
+  [[nodiscard]] constexpr int not_before(int id) const {
+    int out = 0;
+    for (int i = 0; g_.num_scopes > 0 && i < g_[id].num_operands; ++i) {
+      const int bound = not_before_[g_.operand(id, i)];
+      if (bound > out) out = bound;
+    }
+    return out;
   }
 
   constexpr void make_operands_contiguous(int id) {
@@ -136,6 +155,7 @@ class grouper {
     made.domain = domain;
     made.lead = lead;
     made.level = level;
+    made.first = lead;
     return out_.num_groups++;
   }
 
@@ -187,6 +207,7 @@ class grouper {
       const view& v = views_.of[g_.operand(id, i)];
       const int from = out_.of(v.base);
       if (from < 0 || !reads_inside(from, v, dims)) continue;
+      if (out_.groups[from].first < not_before(id)) continue;
       if (best < 0 || out_.groups[from].level > out_.groups[best].level) best = from;
     }
     if (best >= 0) best = settle(id, best);
@@ -221,13 +242,15 @@ class grouper {
       if (target.is_read) return -1;
       target.level = other.level + 1;
     }
-    return out_.find(best);
+    best = out_.find(best);
+    return out_.groups[best].first < not_before(id) ? -1 : best;
   }
 
   constexpr bool merge(int from, int into) {
     group& a = out_.groups[from];
     group& b = out_.groups[into];
     if (!(a.domain == b.domain)) return false;
+    if (a.first < b.not_before || b.first < a.not_before) return false;
     if (a.num_members + b.num_members >= max_group_members) return false;
     if (a.num_inputs + b.num_inputs >= max_group_inputs) return false;
     const bool any_dot = a.kind == group_kind::dot || b.kind == group_kind::dot;
@@ -243,6 +266,8 @@ class grouper {
     b.has_row_reduce |= a.has_row_reduce;
     b.has_partial |= a.has_partial;
     b.is_read |= a.is_read;
+    if (a.first < b.first) b.first = a.first;
+    if (a.not_before > b.not_before) b.not_before = a.not_before;
     a.parent = into + 1;
     return true;
   }
@@ -262,6 +287,7 @@ class grouper {
       const int found = out_.find(reader_[v.base] - 1);
       const group& candidate = out_.groups[found];
       if (candidate.kind != group_kind::loop || candidate.level < level) continue;
+      if (candidate.first < not_before(id)) continue;
       if (!(candidate.domain == dims) || !is_contiguous(v, dims)) continue;
       if (candidate.num_members >= max_group_members) continue;
       if (candidate.num_inputs >= max_group_inputs) continue;
@@ -274,6 +300,7 @@ class grouper {
     group& target = out_.groups[into];
     out_.group_of[id] = into + 1;
     ++target.num_members;
+    if (const int bound = not_before(id); bound > target.not_before) target.not_before = bound;
     const bool reduces = info(g_[id].code).kind == op_kind::reduction;
     const shape& dims = reduces ? g_.type(g_.operand(id, 0)).dims : g_[id].type.dims;
     if (!reduces) out_.per_row[id] = !(dims == target.domain);
@@ -298,7 +325,8 @@ class grouper {
     const int from = out_.of(v.base);
     int target = -1;
     if (from >= 0 && out_.groups[from].kind == group_kind::loop && !out_.per_row[v.base] &&
-        dims == out_.groups[from].domain && reads_inside(from, v, dims)) {
+        dims == out_.groups[from].domain && reads_inside(from, v, dims) &&
+        out_.groups[from].first >= not_before(id)) {
       target = from;
     }
     if (target < 0) target = join_reader(id);

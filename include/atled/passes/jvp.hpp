@@ -439,6 +439,7 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     for (int i = 0; i < outputs.size; ++i) output_tangents.push(ir::poison);
     return;
   }
+  const int current = b.scope;
   const int first = inputs.lowest();
   const int last = outputs.highest();
   bool needed[ir::graph::max_nodes]{};     // at last - id: an output depends on it
@@ -466,7 +467,9 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
       is_moving = is_moving || tangents[i] != ir::no_node;
     }
     if (!is_moving || !is_floating(b.type(id).element)) continue;
+    const int scope = b.g[id].scope;
     b.site = b.g[id].at;
+    b.scope = scope;
     const auto tangent_at = [&](int x) {
       return x >= first ? tangent_of[x - first] - 1 : ir::no_node;
     };
@@ -474,8 +477,10 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     if (!detail::stable_tangent(b, id, tangent_at, tangent)) {
       tangent = detail::jvp_rule(b, id, tangents);
     }
+    b.move_home(tangent, scope, b.g[id].home);
     tangent_of[id - first] = tangent + 1;
   }
+  b.scope = current;
   for (const int id : outputs) {
     output_tangents.push(id >= first ? tangent_of[id - first] - 1 : ir::no_node);
   }

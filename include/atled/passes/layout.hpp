@@ -152,6 +152,7 @@ constexpr void make_layout(const ir::graph& g, layout& out) {
       }
       case op::variable:
       case op::stop_gradient:
+      case op::barrier:
         v = out.of[g.operand(id, 0)];
         break;
       default:

@@ -35,6 +35,7 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
   bool needed[ir::graph::max_nodes]{};  // at last - id
   int place_of[ir::graph::max_nodes]{};
   const int last = from.num_nodes - 1;
+  into.copy_scopes(from);
   for (int i = 0; i < from.num_outputs; ++i) {
     if (from.outputs[i] >= 0) needed[last - from.outputs[i]] = true;
   }
@@ -59,8 +60,11 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
     for (int i = 0; i < n.num_operands; ++i) moving.operands[i] = place_of[from.operand(id, i)];
     for (int i = 0; i < n.num_attributes; ++i) moving.attributes.push(from.attribute(id, i));
     into.site = n.at;
+    into.scope = n.scope;
     place_of[id] = rule(into, moving);
+    if (n.home != n.scope) into.move_home(place_of[id], n.scope, n.home);
   }
+  into.scope = 0;
   for (int i = 0; i < from.num_outputs; ++i) {
     const int output = from.outputs[i];
     into.g.outputs[into.g.num_outputs++] = output < 0 ? output : place_of[output];

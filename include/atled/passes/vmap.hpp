@@ -95,11 +95,10 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::constant:
     case op::iota:
     case op::axis_index:
+    case op::barrier:  // made after all transformations
       return ir::poison;
     case op::variable:  // of an inner transformation, whose work is done
       return n[0];
-    case op::barrier:
-      return b.append(op::barrier, {n.in_front(b, 0), n[1]});
 
     case op::reshape:
       return b.reshape(n[0], n.type(b).dims);
@@ -231,6 +230,7 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     for (int i = 0; i < outputs.size; ++i) results.values.push(ir::poison);
     return;
   }
+  const int current = b.scope;
   const int first = inputs.lowest();
   const int last = outputs.highest();
   bool needed[ir::graph::max_nodes]{};      // at last - id: an output depends on it
@@ -266,7 +266,9 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     }
     const bool is_own = is_collective(b.g[id].code) && b.g.attribute(id) == axis;
     if (is_same && !is_own) continue;
+    const int scope = b.g[id].scope;
     b.site = b.g[id].at;
+    b.scope = scope;
     detail::lane_value out{ir::poison, true};
     if (is_own) {
       out = detail::vmap_collective(b, n);
@@ -279,9 +281,11 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     } else {
       out.id = detail::vmap_rule(b, n);
     }
+    b.move_home(out.id, scope, b.g[id].home);
     stand_in_of[id - first] = out.id + 1;
     is_mapped[id - first] = out.is_mapped;
   }
+  b.scope = current;
   for (int i = 0; i < outputs.size; ++i) {
     const int id = outputs[i];
     const bool is_same = id < first || stand_in_of[id - first] == 0;
