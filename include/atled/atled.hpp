@@ -1,4 +1,4 @@
-// atled/atled.hpp: the whole library but Eigen's maps and what reads files.
+// atled/atled.hpp: the whole library but Eigen's maps, linalg.hpp and what reads files.
 // Reads: everything below. See include/atled/README.md for the map.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,6 +26,7 @@
 #include "atled/ir/print.hpp"
 #include "atled/ir/type_rules.hpp"
 #include "atled/ir/verify.hpp"
+#include "atled/kernels/decomposition.hpp"
 #include "atled/kernels/gemm.hpp"
 #include "atled/kernels/gemm_pack.hpp"
 #include "atled/kernels/gemm_tile.hpp"
@@ -68,6 +69,7 @@
 #include "atled/ops/collective.hpp"
 #include "atled/ops/creation.hpp"
 #include "atled/ops/cumulative.hpp"
+#include "atled/ops/decompositions.hpp"
 #include "atled/ops/dynamic_slice.hpp"
 #include "atled/ops/einsum.hpp"
 #include "atled/ops/einsum_labels.hpp"
@@ -85,6 +87,7 @@
 #include "atled/ops/scatter.hpp"
 #include "atled/ops/slice.hpp"
 #include "atled/ops/softmax.hpp"
+#include "atled/ops/solve.hpp"
 #include "atled/ops/sort.hpp"
 #include "atled/ops/special.hpp"
 #include "atled/ops/statistics.hpp"
@@ -105,6 +108,7 @@
 #include "atled/passes/group.hpp"
 #include "atled/passes/ids.hpp"
 #include "atled/passes/jvp.hpp"
+#include "atled/passes/jvp_linalg.hpp"
 #include "atled/passes/kernel_writer.hpp"
 #include "atled/passes/lanes.hpp"
 #include "atled/passes/layout.hpp"

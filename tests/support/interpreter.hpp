@@ -6,6 +6,7 @@
 
 #include "atled/ir/builder.hpp"
 
+#include "support/factorizations.hpp"
 #include "support/scalar_ops.hpp"
 #include <cmath>
 #include <cstddef>
@@ -103,6 +104,8 @@ class interpreter {
         return accumulated(id);
       case op_kind::ordering:
         return ordered(id);
+      case op_kind::linear:
+        return factored(id);
       case op_kind::product:
         return product(id);
       case op_kind::collective:
@@ -442,6 +445,31 @@ class interpreter {
       }
       p.at[axis] = place;
       if (place < out.type.dims[axis]) out.integers[flat_of(out.type.dims, p)] = here;
+    }
+    return out;
+  }
+
+  array factored(int id) {
+    const array& x = in(id, 0);
+    array out(g_.type(id));
+    const int rank = x.type.rank();
+    const auto rows = static_cast<std::size_t>(x.type.dims[rank - 2]);
+    const auto cols = static_cast<std::size_t>(x.type.dims[rank - 1]);
+    const auto width = static_cast<std::size_t>(out.type.dims[rank - 1]);
+    const auto height = static_cast<std::size_t>(out.type.dims[rank - 2]);
+    const std::size_t count = rows * cols == 0 ? 0 : x.size() / (rows * cols);
+    for (std::size_t i = 0; i < count; ++i) {
+      const matrix a(rows, cols, x.reals.data() + i * rows * cols);
+      matrix result;
+      if (g_[id].code == op::triangular_solve) {
+        const matrix y(height, width, in(id, 1).reals.data() + i * height * width);
+        result = solved_triangle(a, y, g_.attribute(id));
+      } else {
+        result = factorized(g_[id].code, a);
+      }
+      for (std::size_t k = 0; k < height * width; ++k) {
+        out.reals[i * height * width + k] = rounded(result.at[k], out.type.element);
+      }
     }
     return out;
   }

@@ -316,6 +316,50 @@ inline std::vector<op_case> argsort_cases() {
   return out;
 }
 
+/// Matrices without equal eigenvalues or pivots: random numbers and a diagonal that grows.
+inline array matrices(numbers& random, const shape& dims) {
+  array out = random.reals(dims, -0.5, 0.5);
+  const std::int64_t cols = dims[dims.rank - 1];
+  const std::int64_t rows = dims[dims.rank - 2];
+  for (std::int64_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t row = i / cols % rows;
+    if (row == i % cols) out.reals[static_cast<std::size_t>(i)] += 2 + static_cast<double>(row);
+  }
+  return out;
+}
+
+inline std::vector<op_case> factorization_cases(op code) {
+  std::vector<op_case> out;
+  numbers random(static_cast<std::uint64_t>(code));
+  std::vector<shape> shapes{shape::of({1, 1}), shape::of({3, 3}), shape::of({2, 3, 3})};
+  if (code == op::lu || code == op::qr || code == op::svd) shapes.push_back(shape::of({4, 2}));
+  if (code == op::lu) shapes.push_back(shape::of({2, 4}));
+  for (const shape& dims : shapes) {
+    out.push_back(
+        {"factorization",
+         {matrices(random, dims)},
+         [code](ir::builder& b, const std::vector<int>& x) { return b.append(code, {x[0]}); }});
+  }
+  return out;
+}
+
+inline std::vector<op_case> triangular_solve_cases() {
+  std::vector<op_case> out;
+  numbers random(15);
+  for (std::int64_t flags = 0; flags < 8; ++flags) {
+    for (const std::int64_t batch : {1, 2}) {
+      out.push_back(
+          {"triangular_solve",
+           {matrices(random, shape::of({batch, 3, 3})),
+            random.reals(shape::of({batch, 3, 2}), -1, 1)},
+           [flags](ir::builder& b, const std::vector<int>& x) {
+             return b.append(op::triangular_solve, {x[0], x[1]}, ir::attribute_list::of(flags));
+           }});
+    }
+  }
+  return out;
+}
+
 inline std::vector<op_case> dot_cases() {
   struct row {
     shape lhs, rhs;
@@ -599,6 +643,14 @@ inline std::vector<op_case> collective_cases(op code) {
       return cumulative_cases(code);
     case op::argsort:
       return argsort_cases();
+    case op::cholesky:
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd:
+      return factorization_cases(code);
+    case op::triangular_solve:
+      return triangular_solve_cases();
     case op::dot:
       return dot_cases();
     case op::psum:

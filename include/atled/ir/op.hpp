@@ -101,6 +101,13 @@ enum class op : std::uint8_t {
   /// The places (i32) of the smallest (largest) elements in order, equal ones in theirs, NaN as the
   /// largest; attributes: axis, descending, how many.
   argsort,
+  // linear algebra on the last two axes; a result of several parts is one matrix of blocks
+  cholesky,          ///< the lower L with L L^T = (A + A^T) / 2; NaN where that is not positive
+  triangular_solve,  ///< operands: matrix, right sides; attribute: a sum of `triangle` flags
+  lu,                ///< [L U | p]: row i of L U is row p[i] of A, with unit diagonal of L
+  qr,                ///< of at least as many rows as columns: Q above R
+  eigh,              ///< of (A + A^T) / 2: eigenvectors as columns above the eigenvalues, ascending
+  svd,  ///< of at least as many rows as columns: U above V above the values, descending
   // products
   dot,  ///< attributes: batch, lhs axes, rhs axes packed by `dot_axes`
   // calls of what is not an op; see ir/custom_rule.hpp and ops/external.hpp
@@ -133,6 +140,7 @@ enum class op_kind : std::uint8_t {
   reduction,    ///< combines elements along axes
   cumulative,   ///< combines elements along an axis, keeping it
   ordering,     ///< puts elements along an axis in order
+  linear,       ///< linear algebra
   product,      ///< dot
   call,         ///< runs or stands for what is not an op
   collective,   ///< combines lanes of a named axis; gone before kernels are made
@@ -304,6 +312,18 @@ struct op_info {
       return {"reverse_cumsum", cumulative, 1};
     case op::argsort:
       return {"argsort", ordering, 1};
+    case op::cholesky:
+      return {"cholesky", linear, 1};
+    case op::triangular_solve:
+      return {"triangular_solve", linear, 2};
+    case op::lu:
+      return {"lu", linear, 1};
+    case op::qr:
+      return {"qr", linear, 1};
+    case op::eigh:
+      return {"eigh", linear, 1};
+    case op::svd:
+      return {"svd", linear, 1};
     case op::dot:
       return {"dot", product, 2};
     case op::custom:
@@ -350,6 +370,13 @@ struct op_info {
 [[nodiscard]] constexpr bool is_collective(op code) {
   return info(code).kind == op_kind::collective;
 }
+
+/// How op::triangular_solve reads its matrix; the flags add up, and none is upper.
+struct triangle {
+  static constexpr std::int64_t lower = 1;
+  static constexpr std::int64_t transposed = 2;
+  static constexpr std::int64_t unit = 4;  ///< the diagonal is 1 and not read
+};
 
 /// What an index outside its axis does; the same forward and backward.
 enum class index_mode : std::uint8_t {

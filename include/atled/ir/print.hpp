@@ -145,6 +145,12 @@ constexpr text attributes_text(const graph& g, int id) {
     case op::all_to_all:
       return out << "[axis=" << g.axes[g.attribute(id)].view()
                  << " dims=" << list_text(g, id, 1, n.num_attributes) << ']';
+    case op::triangular_solve: {
+      const std::int64_t flags = g.attribute(id);
+      return out << ((flags & triangle::lower) != 0 ? "[lower" : "[upper")
+                 << ((flags & triangle::transposed) != 0 ? " transposed" : "")
+                 << ((flags & triangle::unit) != 0 ? " unit]" : "]");
+    }
     case op::threefry:
       return out << "[word=" << g.attribute(id) << ']';
     case op::broadcast:

@@ -178,6 +178,41 @@ constexpr typed gather_type(const tensor_type& value, const tensor_type& indices
   return typed::of(value.element, dims);
 }
 
+constexpr typed linear_type(op code, const operand_types& in) {
+  tensor_type out = in[0];
+  text why;
+  if (out.element != dtype::f32 && out.element != dtype::f64) {
+    return typed::failed(why << out << ": it takes f32 or f64");
+  }
+  if (out.rank() < 2)
+    return typed::failed(why << out << ": it takes matrices, of two axes or more");
+  const int rows_axis = out.rank() - 2;
+  const int cols_axis = out.rank() - 1;
+  const std::int64_t rows = out.dims[rows_axis];
+  const std::int64_t cols = out.dims[cols_axis];
+  const bool is_square_only =
+      code == op::cholesky || code == op::triangular_solve || code == op::eigh;
+  if (is_square_only && rows != cols) {
+    return typed::failed(why << out << ": the matrix must be square");
+  }
+  if (rows < cols && (code == op::qr || code == op::svd)) {
+    return typed::failed(why << out << ": there must be at least as many rows as columns");
+  }
+  if (code == op::triangular_solve) {
+    tensor_type fits = in[1];
+    if (fits.rank() == out.rank()) fits.dims[cols_axis] = cols;
+    if (!(fits == out)) {
+      return typed::failed(pair_text(out, in[1]) << "rows and leading axes must be equal");
+    }
+    out = in[1];
+  }
+  if (code == op::lu) ++out.dims[cols_axis];
+  if (code == op::eigh) ++out.dims[rows_axis];
+  if (code == op::qr) out.dims[rows_axis] += cols;
+  if (code == op::svd) out.dims[rows_axis] += cols + 1;
+  return typed::of(out);
+}
+
 constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
                            const attribute_list& attributes) {
   for (int i = 0; i < in.rank(); ++i) {
@@ -350,6 +385,13 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::argmax:
     case op::argmin:
       return detail::reduction_type(code, in[0], attributes.values[0]);
+    case op::cholesky:
+    case op::triangular_solve:
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd:
+      return detail::linear_type(code, in);
     case op::dot:
       return detail::dot_type(in[0], in[1], dot_axes::unpacked(attributes));
   }

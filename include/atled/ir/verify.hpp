@@ -33,6 +33,8 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       return 1;
     case op_kind::ordering:
       return 3;
+    case op_kind::linear:
+      return code == op::triangular_solve ? 1 : 0;
     case op_kind::product:
       return 6;
     case op_kind::call:

@@ -1,10 +1,11 @@
 // atled/passes/jvp.hpp: forward mode: for each node the tangent of its result, appended to the
-// graph. Reads: passes/stable.hpp, passes/removable.hpp. All derivative rules of the library are in
-// `jvp_rule` below; reverse mode is passes/transpose.hpp on what this pass appends.
+// graph. Reads: passes/stable.hpp, passes/removable.hpp, passes/jvp_linalg.hpp. All derivative
+// rules are in `jvp_rule` below; reverse mode is passes/transpose.hpp on what this appends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/collective.hpp"
+#include "atled/passes/jvp_linalg.hpp"
 #include "atled/passes/removable.hpp"
 
 namespace atled::passes {
@@ -395,6 +396,18 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     }
     case op::scatter_max:  // dz = the mean of the tangents of what is equal to z
       return scatter_max_rule(b, z, tangents);
+    case op::cholesky:
+      return cholesky_rule(b, z, dx);
+    case op::triangular_solve:
+      return triangular_solve_rule(b, z, dx, dy);
+    case op::lu:
+      return lu_rule(b, z, dx);
+    case op::qr:
+      return qr_rule(b, z, dx);
+    case op::eigh:
+      return eigh_rule(b, z, dx);
+    case op::svd:
+      return svd_rule(b, z, dx);
     case op::reduce_prod:  // dz = sum_i dx_i prod_(j != i) x_j
       return reduce_prod_rule(b, z, x, b.g.attribute(z), dx);
     case op::reduce_max:  // dz = the mean of dx where x = z

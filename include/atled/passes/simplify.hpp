@@ -146,6 +146,12 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::all_to_all:
     case op::ppermute:
     case op::axis_index:
+    case op::cholesky:
+    case op::triangular_solve:
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd:
       return ir::no_node;
   }
   __builtin_unreachable();

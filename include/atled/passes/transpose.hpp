@@ -325,6 +325,12 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::reverse_cumsum:
       give(x, b.append(op::cumsum, {ct}, b.g.attributes_of(z)));
       return true;
+    case op::triangular_solve: {  // in its right sides
+      if (to_x) return false;
+      const std::int64_t flags = b.g.attribute(z) ^ triangle::transposed;
+      give(y, b.append(op::triangular_solve, {x, ct}, ir::attribute_list::of(flags)));
+      return true;
+    }
     case op::dot: {
       if (to_x && to_y) return false;
       const auto axes = ir::dot_axes::unpacked(b.g.attributes_of(z));
@@ -403,6 +409,11 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::pmax:
     case op::pmin:
     case op::axis_index:
+    case op::cholesky:
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd:
       return false;
   }
   __builtin_unreachable();

@@ -88,6 +88,21 @@ constexpr int vmap_dot(ir::builder& b, const lane_node& n) {
   return moved_axis(b, out, axes.num_batch + (left == 1 ? 0 : lhs_free), 0);
 }
 
+/// Right sides of lanes that share their matrix stand side by side: one solve of all.
+constexpr int vmap_triangular_solve(ir::builder& b, const lane_node& n) {
+  const ir::attribute_list attributes = b.g.attributes_of(n.z);
+  if (n.is_mapped(0) || n[1] < 0) return same_op_in_lanes(b, n, attributes);
+  const int rank = b.type(n[1]).rank();
+  const int turned = moved_axis(b, n[1], 0, rank - 2);  // [..., N, lanes, K]
+  const shape apart = b.type(turned).dims;
+  shape together = apart;
+  --together.rank;
+  together[rank - 2] = apart[rank - 2] * apart[rank - 1];
+  const int y = b.reshape(turned, together);
+  const int x = b.append(op::triangular_solve, {n[0], y}, attributes);
+  return moved_axis(b, b.reshape(x, apart), rank - 2, 0);
+}
+
 /// Node `n.z` on all lanes, at least one operand of which is mapped: the lanes are axis 0.
 constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
   switch (b.g[n.z].code) {
@@ -117,6 +132,8 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::reverse_cumsum:
     case op::argsort:
       return same_op_in_lanes(b, n, behind_lanes(b.g, n.z));
+    case op::triangular_solve:
+      return vmap_triangular_solve(b, n);
     case op::slice:
       return same_op_in_lanes(b, n, with_lanes_in_front(b.g, n.z, 0, 1));
     case op::pad:
@@ -201,6 +218,11 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::ge:
     case op::select:
     case op::threefry:
+    case op::cholesky:  // on the last two axes
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd:
       return same_op_in_lanes(b, n, b.g.attributes_of(n.z));
   }
   __builtin_unreachable();

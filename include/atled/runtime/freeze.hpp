@@ -172,6 +172,21 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
       out[4] = g.attribute(id, 2);
       return;
     }
+    case op::cholesky:
+    case op::triangular_solve:
+    case op::lu:
+    case op::qr:
+    case op::eigh:
+    case op::svd: {
+      out[0] = product(dims, 0, dims.rank - 2);
+      out[1] = dims[dims.rank - 2];
+      out[2] = dims[dims.rank - 1];
+      if (g[id].code == op::triangular_solve) {
+        out[2] = g.type(id).dims[dims.rank - 1];
+        out[3] = g.attribute(id);
+      }
+      return;
+    }
     case op::dynamic_slice:
     case op::dynamic_update_slice: {
       const shape& box =

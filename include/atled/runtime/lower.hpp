@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/kernels/decomposition.hpp"
 #include "atled/kernels/gemm.hpp"
 #include "atled/kernels/index.hpp"
 #include "atled/kernels/sort.hpp"
@@ -177,6 +178,33 @@ void run_scatter(const step_data& data, std::byte* const* slots, std::byte*, int
                          reinterpret_cast<const T*>(slots[1]), reinterpret_cast<T*>(slots[2]));
 }
 
+consteval kernels::decomposition decomposition_of(op code) {
+  using enum kernels::decomposition;
+  return code == op::cholesky ? cholesky
+         : code == op::lu     ? lu
+         : code == op::qr     ? qr
+         : code == op::eigh   ? eigh
+         : code == op::svd    ? svd
+                              : triangular_solve;
+}
+
+template <op Code, class T>
+void run_decomposition(const step_data& data, std::byte* const* slots, std::byte*, int) {
+  using kernel = kernels::decomposer<decomposition_of(Code), T>;
+  static_assert(kernels::is_defined<kernel>,
+                "atled: linear algebra has a header of its own; include atled/linalg.hpp");
+  if constexpr (kernels::is_defined<kernel>) {
+    const kernels::matrix_shape s{data.numbers[0], data.numbers[1], data.numbers[2],
+                                  data.numbers[3]};
+    if constexpr (Code == op::triangular_solve) {
+      kernel::run(s, reinterpret_cast<const T*>(slots[0]), reinterpret_cast<const T*>(slots[1]),
+                  reinterpret_cast<T*>(slots[2]));
+    } else {
+      kernel::run(s, reinterpret_cast<const T*>(slots[0]), reinterpret_cast<T*>(slots[1]));
+    }
+  }
+}
+
 template <op Code, class T, class Index>
 void run_generic(const step_data& data, std::byte* const* slots,
                  [[maybe_unused]] std::byte* workspace, int) {
@@ -224,6 +252,9 @@ consteval kernel_function function_for() {
     return &run_gather<T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::scatter) {
     return &run_scatter<k.code, T, Index>;
+  } else if constexpr (k.kind == passes::kernel_kind::generic &&
+                       info(k.code).kind == op_kind::linear) {
+    return &run_decomposition<k.code, T>;
   } else if constexpr (k.kind == passes::kernel_kind::generic) {
     return &run_generic<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {
