@@ -112,6 +112,8 @@ class interpreter {
         throw std::invalid_argument("interpret: a collective outside its vmap");
       case op_kind::call:
         return called(id);
+      case op_kind::region:
+        throw std::runtime_error("the interpreter runs no loops and branches");
     }
     return array(type);
   }

@@ -669,6 +669,12 @@ inline std::vector<op_case> collective_cases(op code) {
     case op::external:
     case op::external_result:
     case op::barrier:
+    case op::carry:  // see unit/ops/control_test.cpp
+    case op::item:
+    case op::enter:
+    case op::loop:
+    case op::cond:
+    case op::result_of:
       return {};
   }
   __builtin_unreachable();
@@ -676,7 +682,8 @@ inline std::vector<op_case> collective_cases(op code) {
 
 /// What is no operation on arrays: these have tests of their own.
 [[nodiscard]] inline bool has_no_cases(op code) {
-  return info(code).kind == op_kind::call || code == op::barrier || code == op::checkpoint_name;
+  const op_kind kind = info(code).kind;
+  return kind == op_kind::call || kind == op_kind::region || code == op::barrier || code == op::checkpoint_name;
 }
 
 }  // namespace atled::oracle

@@ -97,9 +97,9 @@ constexpr void for_each_leaf(Fn&& fn, Tree&& tree, Others&&... others) {
     fn(tree, others...);
   } else {
     auto members = members_of(tree);
-    auto rest = std::make_tuple(members_of(others)...);
+    [[maybe_unused]] auto rest = std::make_tuple(members_of(others)...);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
+      [[maybe_unused]] auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
         std::apply(
             [&](auto&... other) { for_each_leaf(fn, std::get<J>(members), std::get<J>(other)...); },
             rest);
@@ -118,7 +118,7 @@ constexpr void for_each_named(Fn&& fn, Tree&& tree, const text& prefix) {
   } else {
     auto members = members_of(tree);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
+      [[maybe_unused]] auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
         text name = prefix;
         if (!name.empty()) name << '.';
         if constexpr (model_like<Tree>) {

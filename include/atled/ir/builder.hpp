@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atled/ir/custom_rule.hpp"
+#include "atled/ir/regions.hpp"
 #include "atled/ir/type_rules.hpp"
 
 #include <initializer_list>
@@ -44,6 +45,7 @@ class builder {
   /// A node equal to `id` in value and different from all others: what a derivative is taken by.
   constexpr int variable(int id) {
     if (id < 0) return poison;
+    id = entered(id);
     return push(op::variable, &id, 1, attribute_list::of(g.num_nodes), type(id));
   }
   /// A scalar constant, rounded to its element type.
@@ -97,6 +99,7 @@ class builder {
   /// A node of its own with the value of `x`: a conversion to the type that it has.
   constexpr int copy(int x) {
     if (x < 0) return poison;
+    x = entered(x);
     return push(op::convert, &x, 1, {}, type(x));
   }
 
@@ -248,6 +251,44 @@ class builder {
     return x;
   }
 
+  // --- regions -----------------------------------------------------------------------------
+
+  /// A number for a region, or for what it binds.
+  constexpr int new_region() { return ++g.num_regions; }
+  /// Nodes made from now on, until `close_region`, are the body of a loop, or a branch: what a
+  /// branch uses from outside enters it by an op::enter.
+  constexpr void open_loop() { open_regions_[num_regions_open_++] = {0, -1, g.num_nodes}; }
+  constexpr void open_branch(int region, int branch) {
+    open_regions_[num_regions_open_++] = {region, branch, g.num_nodes};
+    ++num_branches_;
+  }
+  constexpr void close_region() {
+    if (open_regions_[--num_regions_open_].branch >= 0) --num_branches_;
+  }
+  [[nodiscard]] constexpr int depth() const { return num_regions_open_; }
+
+  /// What a loop binds: `from` is where a carry begins, or the stack of an item.
+  constexpr int bound(op code, int from, std::int64_t region, std::int64_t depth) {
+    if (from < 0) return poison;
+    attribute_list attributes{};
+    attributes.push(region);
+    attributes.push(depth);
+    attributes.push(new_region());
+    return append(code, {from}, attributes);
+  }
+  constexpr int enter(int x, std::int64_t region, std::int64_t depth, int branch) {
+    if (x < 0) return poison;
+    attribute_list attributes{};
+    attributes.push(region);
+    attributes.push(depth);
+    attributes.push(branch);
+    return append(op::enter, {x}, attributes);
+  }
+  constexpr int result_of(int x, int index) {
+    if (x < 0) return poison;
+    return append(op::result_of, {x}, attribute_list::of(index), result_type(g, x, index));
+  }
+
   /// The node of `code` on these operands: an equal one that is there, or a new one.
   constexpr int append(op code, std::initializer_list<int> operands,
                        const attribute_list& attributes = {}, const tensor_type& wanted = {}) {
@@ -260,21 +301,8 @@ class builder {
       if (operands[i] < 0) return poison;
       in.types[in.size++] = type(operands[i]);
     }
-    const typed result = infer_type(code, in, attributes, wanted);
-    if (!result.ok()) return fail(code, result.problem);
-
-    const std::uint32_t hash = hash_of(code, operands, count, attributes, result.type);
-    for (std::uint32_t slot = hash & table_mask;; slot = (slot + 1) & table_mask) {
-      const int found = table_[slot] - 1;
-      if (found < 0) {
-        const int id = push(code, operands, count, attributes, result.type);
-        table_[slot] = id + 1;
-        return id;
-      }
-      if (equals(found, code, operands, count, attributes, result.type) && is_at_hand(found)) {
-        return found;
-      }
-    }
+    if (num_branches_ > 0) return append_inside(code, operands, in, attributes, wanted);
+    return find_or_push(code, operands, in, attributes, wanted);
   }
 
   /// As `fail`, in the name of a verb whatever the function on that line is called.
@@ -306,6 +334,63 @@ class builder {
   int num_rules_ = 0;
   custom_pullback* pullbacks_[max_rules]{};
   int num_pullbacks_ = 0;
+
+  struct open_region {
+    int region;
+    int branch;  // -1: the body of a loop
+    int begin;   // nodes from here on were made inside
+  };
+  open_region open_regions_[max_depth]{};
+  int num_regions_open_ = 0;
+  int num_branches_ = 0;
+
+  constexpr int find_or_push(op code, const int* operands, const operand_types& in,
+                             const attribute_list& attributes, const tensor_type& wanted) {
+    const int count = in.size;
+    const typed result = infer_type(code, in, attributes, wanted);
+    if (!result.ok()) return fail(code, result.problem);
+
+    const std::uint32_t hash = hash_of(code, operands, count, attributes, result.type);
+    for (std::uint32_t slot = hash & table_mask;; slot = (slot + 1) & table_mask) {
+      const int found = table_[slot] - 1;
+      if (found < 0) {
+        const int id = push(code, operands, count, attributes, result.type);
+        table_[slot] = id + 1;
+        return id;
+      }
+      if (equals(found, code, operands, count, attributes, result.type) && is_at_hand(found)) {
+        return found;
+      }
+    }
+  }
+
+  // An outer value as the open branches see it; constants are everywhere.
+  constexpr int entered(int x) {
+    if (num_branches_ == 0 || is_everywhere(x)) return x;
+    int level = 0;
+    while (level < num_regions_open_ && open_regions_[level].begin <= x) ++level;
+    for (; level < num_regions_open_; ++level) {
+      if (open_regions_[level].branch < 0) continue;
+      attribute_list attributes{};
+      attributes.push(open_regions_[level].region);
+      attributes.push(level);
+      attributes.push(open_regions_[level].branch);
+      operand_types in{};
+      in.types[in.size++] = type(x);
+      x = find_or_push(op::enter, &x, in, attributes, {});
+    }
+    return x;
+  }
+  [[nodiscard]] constexpr bool is_everywhere(int x) const {
+    if (g[x].code == op::broadcast) x = g.operand(x, 0);
+    return g[x].code == op::constant || g[x].code == op::iota;
+  }
+  constexpr int append_inside(op code, const int* operands, const operand_types& in,
+                              const attribute_list& attributes, const tensor_type& wanted) {
+    int inside[operand_types::capacity]{};
+    for (int i = 0; i < in.size; ++i) inside[i] = entered(operands[i]);
+    return find_or_push(code, inside, in, attributes, wanted);
+  }
 
   static constexpr attribute_list gather_attributes(int axis, int batch_dims, index_mode mode) {
     attribute_list out{};

@@ -62,6 +62,7 @@ struct compact_graph {
     g->num_attributes = static_cast<int>(Sizes.attributes);
     g->num_parameters = static_cast<int>(Sizes.parameters);
     g->num_outputs = static_cast<int>(Sizes.outputs);
+    for (const node& n : nodes) g->num_regions += n.code >= op::carry ? 1 : 0;
     return g;
   }
 };

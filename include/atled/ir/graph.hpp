@@ -86,6 +86,7 @@ struct graph {
   int num_axes;
   checkpoint_scope scopes[max_scopes];  ///< 0 is unused
   int num_scopes;                       ///< without 0: none where nothing is checkpointed
+  int num_regions;  ///< numbers given to loops, branches and what they bind; 0: there are none
 
   [[nodiscard]] constexpr const node& operator[](int id) const { return nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const {

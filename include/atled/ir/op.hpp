@@ -127,9 +127,16 @@ enum class op : std::uint8_t {
   all_to_all,    ///< lane i sends place j of axis attribute[1] to lane j, as its place i of [2]
   ppermute,      ///< attributes: for each lane the one it receives from; see `lane_sources`
   axis_index,    ///< the number of the lane, an i32
+  // loops and branches; see ir/regions.hpp. Attributes begin with region and depth
+  carry,      ///< what goes from trip to trip of a loop; operand: what it begins as; then a number
+  item,       ///< this trip's row of operand 0, a stack; then a number
+  enter,      ///< operand 0 inside a branch; then which branch
+  loop,       ///< binds carries and items; operands and attributes: ir::loop_parts
+  cond,       ///< computes one of its branches; operands and attributes: ir::cond_parts
+  result_of,  ///< operand: a loop or cond; attribute: which of its results
 };
 
-inline constexpr int num_ops = static_cast<int>(op::axis_index) + 1;
+inline constexpr int num_ops = static_cast<int>(op::result_of) + 1;
 
 /// How an op treats its operands, as far as passes that need no more care.
 enum class op_kind : std::uint8_t {
@@ -144,6 +151,7 @@ enum class op_kind : std::uint8_t {
   product,      ///< dot
   call,         ///< runs or stands for what is not an op
   collective,   ///< combines lanes of a named axis; gone before kernels are made
+  region,       ///< loops, branches and what is bound by them
 };
 
 struct op_info {
@@ -354,6 +362,18 @@ struct op_info {
       return {"ppermute", collective, 1};
     case op::axis_index:
       return {"axis_index", collective, 0};
+    case op::carry:
+      return {"carry", region, 1};
+    case op::item:
+      return {"item", region, 1};
+    case op::enter:
+      return {"enter", region, 1};
+    case op::loop:
+      return {"loop", region, -1};
+    case op::cond:
+      return {"cond", region, -1};
+    case op::result_of:
+      return {"result_of", region, 1};
   }
   __builtin_unreachable();
 }
@@ -377,6 +397,15 @@ struct triangle {
   static constexpr std::int64_t transposed = 2;
   static constexpr std::int64_t unit = 4;  ///< the diagonal is 1 and not read
 };
+
+/// A value bound by a loop or branch: it exists inside only.
+[[nodiscard]] constexpr bool is_bound(op code) {
+  return code == op::carry || code == op::item || code == op::enter;
+}
+/// It has bodies, and results that op::result_of names.
+[[nodiscard]] constexpr bool has_regions(op code) {
+  return code == op::loop || code == op::cond;
+}
 
 /// What an index outside its axis does; the same forward and backward.
 enum class index_mode : std::uint8_t {

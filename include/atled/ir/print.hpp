@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/ir/graph.hpp"
+#include "atled/ir/regions.hpp"
 
 #include <limits>
 #include <string>
@@ -189,6 +189,23 @@ constexpr text attributes_text(const graph& g, int id) {
       return out << "contract=" << permutation_text(g.attribute(id, 4), contracts)
                  << permutation_text(g.attribute(id, 5), contracts) << ']';
     }
+    case op::loop: {
+      const auto loop = loop_parts::of(g, id);
+      out << '[';
+      if (loop.trips >= 0) out << "trips=" << loop.trips << ' ';
+      if (loop.has(loop_parts::is_reverse)) out << "reverse ";
+      if (loop.has(loop_parts::has_count)) out << "count=" << name_text(loop.count()) << ' ';
+      if (loop.has(loop_parts::has_predicate)) {
+        out << "while=" << name_text(loop.predicate()) << ' ';
+      }
+      return out << "carries=" << loop.num_carries << ']';
+    }
+    case op::cond:
+      return out << "[branches=" << cond_parts::of(g, id).num_branches << ']';
+    case op::enter:
+      return out << "[branch=" << g.attribute(id, 2) << ']';
+    case op::result_of:
+      return out << "[" << g.attribute(id) << "]";
     default:
       return out;
   }
@@ -199,12 +216,22 @@ constexpr text operand_text(const graph& g, int id) {
   return g.is_constant(id) ? constant_text(g, id) : name_text(id);
 }
 
+/// A loop or cond has no type of its own; its results are read by result_of.
 template <class Sink>
-constexpr void print_equation(Sink& sink, const graph& g, int id) {
+constexpr void print_equation(Sink& sink, const graph& g, int id, int depth) {
   const node& n = g[id];
   text line = "    ";
-  line << name_text(id) << ':' << n.type << " = " << info(n.code).name << attributes_text(g, id);
-  for (int i = 0; i < n.num_operands; ++i) line << ' ' << operand_text(g, g.operand(id, i));
+  for (int i = 0; i < depth; ++i) line << "  ";
+  line << name_text(id);
+  if (!has_regions(n.code)) line << ':' << n.type;
+  line << " = " << info(n.code).name << attributes_text(g, id);
+  for (int i = 0; i < n.num_operands; ++i) {
+    if (line.size > 180) {
+      sink.put(line.view());
+      line = "";
+    }
+    line << ' ' << operand_text(g, g.operand(id, i));
+  }
   if (n.at.line > 0) line << "   # " << file_name(n.at.file) << ':' << n.at.line;
   line << '\n';
   sink.put(line.view());
@@ -218,6 +245,7 @@ constexpr void print_equation(Sink& sink, const graph& g, int id) {
 ///       b:f32[8,16] = tanh a   # model.cpp:30
 ///     in b }
 ///
+/// What is inside of a loop or branch stands before it, indented.
 /// Names are those of the nodes' numbers, so that two prints of one graph agree. Constants stand
 /// where they are used. The position is that of the call that made the node.
 /// Cost: O(nodes + edges).
@@ -231,9 +259,11 @@ constexpr void print_to(Sink& sink, const graph& g) {
     sink.put(piece.view());
   }
   sink.put("; let\n");
+  scopes inside{};
+  if (g.num_regions > 0) inside.extend(g);
   for (int id = 0; id < g.num_nodes; ++id) {
     if (g[id].code == op::parameter || g[id].code == op::constant) continue;
-    detail::print_equation(sink, g, id);
+    detail::print_equation(sink, g, id, std::popcount(inside.of[id]));
   }
   sink.put("  in");
   for (int i = 0; i < g.num_outputs; ++i) {

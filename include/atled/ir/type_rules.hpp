@@ -22,7 +22,7 @@ struct typed {
 
 /// The operand types of one op.
 struct operand_types {
-  static constexpr int capacity = 64;
+  static constexpr int capacity = 1 << 12;
   tensor_type types[capacity];
   int size;
 
@@ -260,7 +260,18 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::psum_scatter:
     case op::all_to_all:
     case op::axis_index:
+    case op::loop:
+    case op::cond:
+    case op::result_of:
       return typed::of(wanted);
+    case op::carry:
+    case op::enter:
+      return typed::of(in[0]);
+    case op::item: {
+      shape dims{};
+      for (int i = 1; i < in[0].rank(); ++i) dims.push(in[0].dims[i]);
+      return typed::of(in[0].element, dims);
+    }
     case op::convert:
       return typed::of(wanted.element, in[0].dims);
     case op::reshape:

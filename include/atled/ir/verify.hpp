@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/ir/regions.hpp"
 #include "atled/ir/type_rules.hpp"
 
 namespace atled::ir {
@@ -43,6 +44,9 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       if (code == op::ppermute) return -1;
       if (code == op::all_to_all) return 3;
       return code == op::all_gather || code == op::psum_scatter ? 2 : 1;
+    case op_kind::region:
+      if (code == op::loop) return 7;
+      return code == op::cond ? 4 : code == op::result_of ? 1 : 3;
   }
   __builtin_unreachable();
 }
@@ -99,6 +103,66 @@ constexpr bool is_index_op(op code, const operand_types& in, const attribute_lis
     if (part.dims[i] > in[0].dims[i]) return false;
   }
   return true;
+}
+
+/// A loop has the operands that its attributes count, and next values of its carries' types.
+constexpr std::string_view loop_law(const graph& g, int id) {
+  const auto loop = loop_parts::of(g, id);
+  const int others =
+      (loop.has(loop_parts::has_count) ? 1 : 0) + (loop.has(loop_parts::has_predicate) ? 1 : 0);
+  if (g[id].num_operands != 2 * loop.num_carries + loop.num_items + others + loop.num_ys) {
+    return "its operands must be those that it counts";
+  }
+  for (int i = 0; i < loop.num_carries + loop.num_items; ++i) {
+    const int x = loop.carry(i);
+    if (g[x].code != (i < loop.num_carries ? op::carry : op::item)) return "it must bind them";
+    if (g.attribute(x, 1) != loop.depth) return "what it binds must have its depth";
+    if (i < loop.num_carries && !(g.type(x) == g.type(loop.result(i)))) {
+      return "a carry must keep its type";
+    }
+    if (i >= loop.num_carries && g.type(g.operand(x, 0)).dims[0] != loop.trips) {
+      return "a stack must have a row for each trip";
+    }
+  }
+  const bool is_bounded = loop.trips >= 0 || loop.num_items + loop.num_ys == 0;
+  return is_bounded ? "" : "a loop with stacks must be bounded";
+}
+
+/// Branches give results of the same types.
+constexpr std::string_view cond_law(const graph& g, int id) {
+  const auto cond = cond_parts::of(g, id);
+  if (g[id].num_operands != 1 + cond.num_branches * cond.num_results) {
+    return "its operands must be those that it counts";
+  }
+  for (int branch = 1; branch < cond.num_branches; ++branch) {
+    for (int i = 0; i < cond.num_results; ++i) {
+      if (!(g.type(cond.result(branch, i)) == g.type(cond.result(0, i)))) {
+        return "its branches must give the same types";
+      }
+    }
+  }
+  return "";
+}
+
+/// Laws of loops, branches and what belongs to them.
+constexpr std::string_view region_law(const graph& g, int id) {
+  switch (g[id].code) {
+    case op::loop:
+      return loop_law(g, id);
+    case op::cond:
+      return cond_law(g, id);
+    case op::item:
+      return g.type(g.operand(id, 0)).rank() > 0 ? "" : "a stack must have an axis";
+    case op::result_of: {
+      const int of = g.operand(id, 0);
+      if (!has_regions(g[of].code)) return "it must be of a loop or cond";
+      return g.type(id) == result_type(g, of, static_cast<int>(g.attribute(id)))
+                 ? ""
+                 : "it must have the type of the result";
+    }
+    default:
+      return "";
+  }
 }
 
 /// Attributes that `infer_type` takes on trust: empty where they are right.
@@ -161,7 +225,8 @@ constexpr text broken_law_of(const graph& g, int id) {
   if (wanted >= 0 && wanted != n.num_operands) {
     return node_text(g, id) << "it must have " << wanted << " operands";
   }
-  if (n.num_operands == 0 && wanted != 0) return node_text(g, id) << "it has no operands";
+  if (n.num_operands == 0 && wanted != 0 && n.code != op::loop)
+    return node_text(g, id) << "it has no operands";
   const int attributes_wanted = num_attributes_of(n.code, in);
   if (attributes_wanted >= 0 && n.num_attributes != attributes_wanted) {
     return node_text(g, id) << "it has " << n.num_attributes << " attributes, but must have "
@@ -171,6 +236,7 @@ constexpr text broken_law_of(const graph& g, int id) {
   if (const auto law = attribute_law(n.code, in, attributes, n.type); !law.empty()) {
     return node_text(g, id) << law;
   }
+  if (const auto law = region_law(g, id); !law.empty()) return node_text(g, id) << law;
   const typed result = infer_type(n.code, in, attributes, n.type);
   if (!result.ok()) return node_text(g, id) << result.problem;
   if (!(result.type == n.type)) return node_text(g, id) << "its type must be " << result.type;
@@ -184,6 +250,7 @@ constexpr text broken_law_of(const graph& g, int id) {
 /// - Operands precede their node, and are as many as the op takes.
 /// - A node has the attributes of its op, and the type that `infer_type` gives.
 /// - Parameters are numbered from 0 in the order of their nodes; outputs are nodes.
+/// - A loop's carries keep their type, branches agree, and no output is inside of one.
 /// Cost: O(nodes + edges).
 [[nodiscard]] constexpr text verify(const graph& g) {
   int parameters = 0;
@@ -201,6 +268,15 @@ constexpr text broken_law_of(const graph& g, int id) {
     if (g.outputs[i] < 0 || g.outputs[i] >= g.num_nodes) {
       text out;
       return out << "verify: output " << i << " is no node";
+    }
+  }
+  if (g.num_regions > 0) {
+    scopes inside{};
+    inside.extend(g);
+    for (int i = 0; i < g.num_outputs; ++i) {
+      if (inside.of[g.outputs[i]] == 0) continue;
+      text out;
+      return out << "verify: output " << i << " is inside of a loop or branch";
     }
   }
   return {};

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/close_regions.hpp"
 #include "atled/passes/emit.hpp"
 #include "atled/passes/expand.hpp"
+#include "atled/passes/join_regions.hpp"
 #include "atled/passes/memory.hpp"
 #include "atled/passes/remat.hpp"
 #include "atled/passes/schedule.hpp"
@@ -17,6 +19,12 @@ namespace atled::passes {
   ir::builder simple;
   simplify(traced, simple);
   return simple.g;
+}
+/// Loops and branches of one region as one.
+[[nodiscard]] constexpr ir::graph joined(const ir::graph& g) {
+  ir::builder out;
+  join_regions(g, out);
+  return out.g;
 }
 
 [[nodiscard]] constexpr ir::graph expanded(const ir::graph& simple) {

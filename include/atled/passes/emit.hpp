@@ -97,6 +97,10 @@ class emitter : public dot_emitter {
       case op::pad:
         emit_pad(id, strides);
         return;
+      case op::loop:
+      case op::cond:
+        emit_region(id);
+        return;
       case op::scatter_add:
       case op::scatter_max:
       case op::dynamic_update_slice: {
@@ -133,6 +137,25 @@ class emitter : public dot_emitter {
       domain[a] = end > first ? end - first : 0;
     }
     if (domain.size() > 0) emit_copy(id, from, domain, offset, steps);
+  }
+
+  // One step that runs the bodies; its results are the nodes that follow.
+  constexpr void emit_region(int id) {
+    step s{};
+    s.node = id;
+    begin_kernel({});
+    s.kernel = find_kernel(kernel{kernel_kind::region, op::loop, dtype::f32, dtype::i32, 0, 0, 0});
+    s.slots_begin = out_.num_slots;
+    for (int k = 0; k < g_[id].num_operands; ++k) {
+      const view& v = views_.of[g_.operand(id, k)];
+      out_.slots[out_.num_slots++] = slot{v.base, v.offset, {}, access::unit, false};
+    }
+    for (int r = id + 1; r < g_.num_nodes; ++r) {
+      if (g_[r].code != op::result_of || g_.operand(r, 0) != id) break;
+      out_.slots[out_.num_slots++] = slot{r, 0, {}, access::unit, true};
+    }
+    s.num_slots = out_.num_slots - s.slots_begin;
+    out_.steps[out_.num_steps++] = s;
   }
 
   // A kernel of its own for one op, with contiguous operands (from `first` on) and result.

@@ -25,7 +25,8 @@ class loop_emitter : protected kernel_writer {
     for (int i = 0; i < g.num_outputs; ++i) {
       const int id = g.outputs[i];
       const int donor = donated.parameter_of[i];
-      streams_[id] = (donor < 0 || !is_read[g.parameters[donor]]) && g.type(id).bytes() >= large;
+      const bool is_free = donor == -1 || (donor >= 0 && !is_read[g.parameters[donor]]);
+      streams_[id] = is_free && g.type(id).bytes() >= large;
     }
   }
 

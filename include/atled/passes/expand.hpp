@@ -175,6 +175,22 @@ class expander {
 
 }  // namespace detail
 
+/// Gives each output memory of its own: a copy of what has none, or is an output already.
+constexpr void separate_outputs(ir::builder& b) {
+  bool taken[ir::graph::max_nodes]{};
+  for (int i = 0; i < b.g.num_outputs; ++i) {
+    int& id = b.g.outputs[i];
+    const op code = b.g[id].code;
+    const bool has_memory = code != op::parameter && code != op::constant && code != op::iota &&
+                            !detail::is_view_op(code);
+    if (!has_memory || taken[id]) {
+      b.site = b.g[id].at;
+      id = b.copy(id);
+    }
+    taken[id] = true;
+  }
+}
+
 /// Rewrites `from` into an empty builder in the forms that kernels run.
 ///
 /// Post: outputs are distinct nodes that compute; values as before to rounding (a softmax is a
@@ -184,18 +200,7 @@ constexpr void expand(const ir::graph& from, ir::builder& into) {
   detail::expander rule;
   rewrite(from, whole, rule);
   copy_live(whole.g, into);  // a softmax leaves the logarithm of its sum behind
-  bool taken[ir::graph::max_nodes]{};
-  for (int i = 0; i < into.g.num_outputs; ++i) {
-    int& id = into.g.outputs[i];
-    const op code = into.g[id].code;
-    const bool has_memory = code != op::parameter && code != op::constant && code != op::iota &&
-                            !detail::is_view_op(code);
-    if (!has_memory || taken[id]) {
-      into.site = into.g[id].at;
-      id = into.copy(id);
-    }
-    taken[id] = true;
-  }
+  separate_outputs(into);
 }
 
 }  // namespace atled::passes

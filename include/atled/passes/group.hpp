@@ -97,6 +97,10 @@ class grouper {
     const op_kind kind = info(n.code).kind;
     if (views_.of[id].base != id) note_barrier(id);
     if (views_.of[id].base != id || is_source(n.code)) return;
+    if (n.code == op::result_of) {  // a value of the step that runs its loop or cond
+      out_.group_of[id] = out_.group_of[g_.operand(id, 0)];
+      return;
+    }
     if (kind == op_kind::elementwise) {
       place_elementwise(id);
     } else if (is_fused_reduction(id)) {

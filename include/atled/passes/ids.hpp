@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/ir/builder.hpp"
+#include "atled/ir/make_regions.hpp"
 
 #include <limits>
 

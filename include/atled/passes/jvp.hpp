@@ -6,6 +6,7 @@
 
 #include "atled/passes/collective.hpp"
 #include "atled/passes/jvp_linalg.hpp"
+#include "atled/passes/jvp_regions.hpp"
 #include "atled/passes/removable.hpp"
 
 namespace atled::passes {
@@ -432,8 +433,45 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
       return b.fail_as("external_call", b.site,
                        text("a host function has no derivative: call it inside a "
                             "custom_vjp or custom_jvp, or stop_gradient its arguments"));
+    case op::item:  // a row of the tangents
+      return b.bound(op::item, dx, b.g.attribute(z, 0), b.g.attribute(z, 1));
+    case op::enter:
+      return b.append(op::enter, {dx}, b.g.attributes_of(z));
+    case op::carry:  // see region_tangent
+    case op::loop:
+    case op::cond:
+    case op::result_of:
+      return ir::no_node;
   }
   __builtin_unreachable();
+}
+
+/// The tangent of a node that the tangents of its operands do not tell; false for all others.
+template <class TangentAt>
+constexpr bool region_tangent(ir::builder& b, int z, const activity& active,
+                              const TangentAt& tangent_at, int& out) {
+  switch (b.g[z].code) {
+    case op::carry:
+      if (active.at(z)) {
+        const int from = b.g.operand(z, 0);
+        out = b.bound(op::carry, or_zeros(b, tangent_at(from), from), b.g.attribute(z, 0),
+                      b.g.attribute(z, 1));
+      }
+      return true;
+    case op::loop:
+      out = loop_tangent(b, z, active, tangent_at);
+      return true;
+    case op::cond:
+      out = cond_tangent(b, z, active, tangent_at);
+      return true;
+    case op::result_of: {
+      const int of = b.g.operand(z, 0);
+      out = result_tangent(b, of, tangent_at(of), static_cast<int>(b.g.attribute(z)), active);
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 }  // namespace detail
@@ -470,8 +508,23 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
   for (int i = 0; i < inputs.size; ++i) {
     if (inputs[i] <= last) tangent_of[inputs[i] - first] = input_tangents[i] + 1;
   }
+  detail::activity active{};
+  active.first = first;
+  const bool has_regions = b.g.num_regions > 0;
+  if (has_regions) active.find(b.g, inputs, last, [&](int id) { return needed[last - id]; });
+  const auto tangent_at = [&](int x) {
+    return x >= first ? tangent_of[x - first] - 1 : ir::no_node;
+  };
   for (int id = first; id <= last; ++id) {
     if (!needed[last - id] || tangent_of[id - first] != 0) continue;
+    const int scope = b.g[id].scope;
+    b.site = b.g[id].at;
+    b.scope = scope;
+    int tangent = ir::no_node;
+    if (has_regions && detail::region_tangent(b, id, active, tangent_at, tangent)) {
+      tangent_of[id - first] = tangent + 1;
+      continue;
+    }
     int tangents[ir::operand_types::capacity]{};
     bool is_moving = false;
     for (int i = 0; i < b.g[id].num_operands; ++i) {
@@ -480,13 +533,6 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
       is_moving = is_moving || tangents[i] != ir::no_node;
     }
     if (!is_moving || !is_floating(b.type(id).element)) continue;
-    const int scope = b.g[id].scope;
-    b.site = b.g[id].at;
-    b.scope = scope;
-    const auto tangent_at = [&](int x) {
-      return x >= first ? tangent_of[x - first] - 1 : ir::no_node;
-    };
-    int tangent = ir::no_node;
     if (!detail::stable_tangent(b, id, tangent_at, tangent)) {
       tangent = detail::jvp_rule(b, id, tangents);
     }

@@ -56,7 +56,7 @@ struct instruction {
   }
 };
 
-enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter, generic };
+enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter, generic, region };
 
 /// A piece of code that one or more steps run; equal ones are one.
 struct kernel {
@@ -99,7 +99,8 @@ struct step {
   int reductions;             ///< loops: number of partial results
 };
 
-/// For each output the parameter whose buffer it may take over (given up by the caller), or -1.
+/// For each output the parameter whose buffer it may take over (given up by the caller), or -1; -2
+/// for one whose place may be unaligned.
 struct donation {
   int parameter_of[ir::graph::max_outputs];
 };

@@ -194,9 +194,7 @@ class rematerializer {
   // --- the new graph ---------------------------------------------------------------------------
 
   constexpr void copy() {
-    into_.copy_scopes(from_);
-    for (int i = 0; i < from_.num_axes; ++i) into_.g.axes[i] = from_.axes[i];
-    into_.g.num_axes = from_.num_axes;
+    copy_names(from_, into_);
     for (int id = 0; id < from_.num_nodes; ++id) {
       const ir::node& n = from_[id];
       if (n.code == op::parameter) {

@@ -24,6 +24,14 @@ struct moving_node {
   return into.append(n.code, n.operands, n.num_operands, n.attributes, n.type);
 }
 
+/// Takes over the named axes, the checkpointed calls, and which numbers regions have.
+constexpr void copy_names(const ir::graph& from, ir::builder& into) {
+  for (int i = 0; i < from.num_axes; ++i) into.g.axes[i] = from.axes[i];
+  into.g.num_axes = from.num_axes;
+  into.g.num_regions = from.num_regions;
+  into.copy_scopes(from);
+}
+
 /// Copies into an empty builder what the outputs of `from` depend on, each node as
 /// `rule(into, moving_node)` says: the id of the node that takes its place.
 ///
@@ -35,7 +43,6 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
   bool needed[ir::graph::max_nodes]{};  // at last - id
   int place_of[ir::graph::max_nodes]{};
   const int last = from.num_nodes - 1;
-  into.copy_scopes(from);
   for (int i = 0; i < from.num_outputs; ++i) {
     if (from.outputs[i] >= 0) needed[last - from.outputs[i]] = true;
   }
@@ -43,8 +50,7 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
     if (!needed[last - id]) continue;
     for (int i = 0; i < from[id].num_operands; ++i) needed[last - from.operand(id, i)] = true;
   }
-  for (int i = 0; i < from.num_axes; ++i) into.g.axes[i] = from.axes[i];
-  into.g.num_axes = from.num_axes;
+  copy_names(from, into);
   for (int id = 0; id <= last; ++id) {
     const ir::node& n = from[id];
     if (n.code == op::parameter) {

@@ -16,6 +16,34 @@
 namespace atled::passes {
 namespace detail {
 
+/// A row of a stack of equal rows is that row.
+constexpr int simplify_item(simplifier& b, const moving_node& n) {
+  if (b.g[n[0]].code != op::broadcast) return ir::no_node;
+  const std::int64_t mask = b.g.attribute(n[0]);
+  if (ir::has_axis(mask, 0)) return ir::no_node;
+  return make_broadcast(b, b.g.operand(n[0], 0), n.type.dims, mask >> 1);
+}
+/// Items that have become something else are no longer bound.
+constexpr int simplify_loop(simplifier& b, const moving_node& n) {
+  const int carries = static_cast<int>(n.attributes.values[4]);
+  const int items = static_cast<int>(n.attributes.values[5]);
+  moving_node out = n;
+  out.num_operands = carries;
+  for (int i = carries; i < n.num_operands; ++i) {
+    const bool is_item = i < carries + items;
+    const bool is_bound =
+        is_item && b.g[n[i]].code == op::item && b.g.attribute(n[i], 0) == n.attributes.values[0];
+    if (!is_item || is_bound) out.operands[out.num_operands++] = n[i];
+  }
+  if (out.num_operands == n.num_operands) return ir::no_node;
+  out.attributes.values[5] -= n.num_operands - out.num_operands;
+  return keep(b.into, out);
+}
+constexpr bool is_source_of_all(const ir::graph& g, int id) {
+  const int x = g[id].code == op::broadcast ? g.operand(id, 0) : id;
+  return g[x].code == op::constant || g[x].code == op::iota;
+}
+
 /// What takes the place of a node, or no node: then it is copied.
 constexpr int simplify_rule(simplifier& b, const moving_node& n) {
   switch (n.code) {
@@ -98,6 +126,13 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::dot:
       return simplify_dot(b, n);
 
+    case op::item:
+      return simplify_item(b, n);
+    case op::loop:
+      return simplify_loop(b, n);
+    case op::enter:  // constants are everywhere
+      return is_source_of_all(b.g, n[0]) ? n[0] : ir::no_node;
+
     case op::parameter:  // nothing is known about them
     case op::constant:
     case op::iota:
@@ -152,6 +187,9 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::qr:
     case op::eigh:
     case op::svd:
+    case op::carry:
+    case op::cond:
+    case op::result_of:
       return ir::no_node;
   }
   __builtin_unreachable();

@@ -91,6 +91,10 @@ class storer {
         for (int k = 0; k < g_[at.lead].num_operands; ++k) {
           store(views_.of[g_.operand(at.lead, k)].base);
         }
+        if (!has_regions(g_[at.lead].code)) continue;
+        for (int m = out_.members_begin[i]; m < out_.members_begin[i + 1]; ++m) {
+          store(out_.members[m]);
+        }
       }
     }
     for (int i = 0; i < g_.num_outputs; ++i) store(views_.of[g_.outputs[i]].base);

@@ -4,32 +4,10 @@
 #pragma once
 
 #include "atled/passes/collective.hpp"
+#include "atled/passes/transpose_regions.hpp"
 
 namespace atled::passes {
 namespace detail {
-
-/// The cotangents that have arrived, and which nodes are linear in the inputs.
-struct cotangent_table {
-  int first;
-  int last;
-  bool linear[ir::graph::max_nodes];     // at id - first
-  int cotangents[ir::graph::max_nodes];  // at last - id: cotangent + 1, 0 is none
-  int next_part[ir::graph::max_nodes];   // at last - id, of a custom_part: the next one + 1
-
-  [[nodiscard]] constexpr bool is_linear(int id) const {
-    return id >= first && id <= last && linear[id - first];
-  }
-  [[nodiscard]] constexpr int of(int id) const { return cotangents[last - id] - 1; }
-  constexpr void accumulate(ir::builder& b, int id, int cotangent) {
-    int& sum = cotangents[last - id];
-    sum = (sum == 0 ? cotangent : b.add(sum - 1, cotangent)) + 1;
-  }
-  /// In place of a cotangent, a custom_linear holds the list of its parts that have one.
-  constexpr void note_part(int whole, int part) {
-    next_part[last - part] = cotangents[last - whole];
-    cotangents[last - whole] = part + 1;
-  }
-};
 
 /// Sums over the axes that a broadcast added or repeated.
 constexpr int transposed_broadcast(ir::builder& b, int ct, const shape& from, std::int64_t mask) {
@@ -219,6 +197,19 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
       return true;
     case op::variable:  // one of the inputs has no linear operand
       give(x, ct);
+      return true;
+    case op::carry:  // reached from inside only, where they are inputs
+    case op::item:
+    case op::enter:
+      return true;
+    case op::result_of:  // kept until the loop or cond is reached, whose results come before it
+      table.keep_for(x, static_cast<int>(b.g.attribute(z)), ct);
+      return true;
+    case op::loop:
+      transpose_loop(b, table, z);
+      return true;
+    case op::cond:
+      transpose_cond(b, table, z);
       return true;
 
     case op::neg:
@@ -440,13 +431,9 @@ constexpr void transpose(ir::builder& b, const ids& linear_outputs, const ids& c
   table.first = linear_inputs.lowest();
   table.last = linear_outputs.highest();
   for (const int id : linear_inputs) {
-    if (id <= table.last) table.linear[id - table.first] = true;
+    if (id <= table.last) table.role[id - table.first] = detail::linear_role::input;
   }
-  for (int id = table.first; id <= table.last; ++id) {
-    for (int i = 0; i < b.g[id].num_operands && !table.linear[id - table.first]; ++i) {
-      if (table.is_linear(b.g.operand(id, i))) table.linear[id - table.first] = true;
-    }
-  }
+  table.mark_linear(b.g, table.first, table.last);
   for (int i = 0; i < linear_outputs.size; ++i) {
     if (cotangents[i] == ir::no_node || !table.is_linear(linear_outputs[i])) continue;
     b.site = b.g[linear_outputs[i]].at;
@@ -455,7 +442,7 @@ constexpr void transpose(ir::builder& b, const ids& linear_outputs, const ids& c
   }
   for (int id = table.last; id >= table.first; --id) {
     const int ct = table.of(id);
-    if (ct == ir::no_node) continue;
+    if (ct == ir::no_node || table.is_input(id)) continue;
     b.site = b.g[id].at;
     if (!detail::transpose_rule(b, table, id, ct)) {
       b.fail("linear_transpose", text("the function is not linear: ")

@@ -157,6 +157,12 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::all_to_all:
     case op::ppermute:
       return vmap_other_collective(b, n);
+    case op::carry:
+    case op::item:
+    case op::enter:
+    case op::loop:
+    case op::cond:
+    case op::result_of:
     case op::custom:
     case op::custom_linear:
     case op::custom_part:

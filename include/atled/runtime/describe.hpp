@@ -97,6 +97,8 @@ namespace detail {
       return "scatter";
     case passes::kernel_kind::generic:
       return "generic";
+    case passes::kernel_kind::region:
+      return "loops and branches";
   }
   __builtin_unreachable();
 }

@@ -20,6 +20,7 @@ struct slot_place {
 /// One launch: a kernel, its slots and its data.
 struct frozen_step {
   int kernel;
+  int region;  ///< among the program's loops and conds, or -1
   int slots_begin;
   int num_slots;
   step_data data;
@@ -60,7 +61,7 @@ inline constexpr std::size_t numbers_of_step = 2 * max_rank + 2;
     } else if (is_loop(p, s)) {
       out.strides += slots * static_cast<std::size_t>(s.domain.rank);
       out.partial_sizes += slots;
-    } else {
+    } else if (p.kernels[s.kernel].kind != passes::kernel_kind::region) {
       out.numbers += numbers_of_step;
     }
   }
@@ -258,11 +259,18 @@ template <frozen_sizes Sizes>
   std::size_t strides = 0;
   std::size_t partial_sizes = 0;
   std::size_t numbers = 0;
+  int region_of[ir::graph::max_nodes]{};
+  int regions = 0;
+  for (int id = 0; g.num_regions > 0 && id < g.num_nodes; ++id) {
+    if (has_regions(g[id].code)) region_of[id] = regions++;
+  }
   for (int i = 0; i < p.num_steps; ++i) {
     const passes::step& s = p.steps[i];
     const auto index = static_cast<std::size_t>(i);
     frozen_step& f = out.steps[index];
     f.kernel = s.kernel;
+    const bool is_region = p.kernels[s.kernel].kind == passes::kernel_kind::region;
+    f.region = is_region ? region_of[s.node] : -1;
     f.slots_begin = static_cast<int>(slots);
     f.num_slots = s.num_slots;
     out.first_stride[index] = strides;
@@ -312,7 +320,7 @@ template <frozen_sizes Sizes>
       f.data.gemm = detail::gemm_shape_of(p, s);
       const auto bytes = detail::dot_workspace(p, s);
       if (bytes > out.dot_workspace) out.dot_workspace = bytes;
-    } else {
+    } else if (!is_region) {
       detail::write_numbers(g, s.node, out.numbers.data() + numbers);
       const auto bytes = detail::kernel_workspace(g, s.node);
       if (bytes > out.loop_workspace) out.loop_workspace = bytes;

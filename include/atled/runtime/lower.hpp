@@ -248,7 +248,9 @@ consteval kernel_function function_for() {
   constexpr passes::kernel k = Program::plan.kernels[Kernel];
   using T = element_t<k.element>;
   using Index = element_t<k.index>;
-  if constexpr (k.kind == passes::kernel_kind::gather) {
+  if constexpr (k.kind == passes::kernel_kind::region) {
+    return nullptr;  // see runtime/regions.hpp
+  } else if constexpr (k.kind == passes::kernel_kind::gather) {
     return &run_gather<T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::scatter) {
     return &run_scatter<k.code, T, Index>;

@@ -6,11 +6,10 @@
 #include "atled/ir/compact.hpp"
 #include "atled/ir/print.hpp"
 #include "atled/ir/verify.hpp"
-#include "atled/passes/compile.hpp"
 #include "atled/passes/jvp.hpp"
 #include "atled/runtime/describe.hpp"
-#include "atled/runtime/executor.hpp"
 #include "atled/trace/trace.hpp"
+#include "atled/transform/planned.hpp"
 
 #include <string>
 
@@ -173,58 +172,65 @@ struct traced_function {
 };
 
 /// Stage 2: what the passes make of it; each result is frozen before the next pass begins.
-template <class F, class Given, class... Args>
-struct planned_function {
-  static constexpr ir::graph graph = passes::prepare(traced_function<F, Args...>::traced.graph);
-  static constexpr ir::graph kernel_graph = passes::expanded(graph);
-  static constexpr passes::donation donated =
-      match_donations(Given{}, static_cast<std::tuple<Args...>*>(nullptr), kernel_graph);
-  static constexpr passes::grouped grouped = passes::group_nodes(kernel_graph);
-  static constexpr passes::storage kept = passes::stored_values(kernel_graph, grouped);
-  static constexpr passes::plan unordered = passes::emitted(kernel_graph, grouped, kept, donated);
-  static constexpr passes::plan plan = passes::placed(kernel_graph, donated, unordered);
+template <class Traced, bool HasRegions>
+struct simplified_function {
+  static constexpr ir::graph graph = passes::prepare(Traced::traced.graph);
+};
+template <class Traced>
+struct simplified_function<Traced, true> {
+  static constexpr ir::graph joined = passes::joined(Traced::traced.graph);
+  static constexpr ir::graph simple = passes::prepare(joined);
+  static constexpr ir::graph graph = passes::joined(simple);
+};
 
+template <class F, class... Args>
+struct expanded_function
+    : simplified_function<traced_function<F, Args...>,
+                          (traced_function<F, Args...>::traced.graph.num_regions > 0)> {
+  using simplified =
+      simplified_function<traced_function<F, Args...>,
+                          (traced_function<F, Args...>::traced.graph.num_regions > 0)>;
+  using simplified::graph;
+  static constexpr ir::graph expanded = passes::expanded(graph);
+
+  [[nodiscard]] static consteval const ir::graph& open_graph() { return expanded; }
   [[nodiscard]] static constexpr tensor_type output_type(int index) {
     return graph.num_outputs > index ? graph.type(graph.outputs[index])
                                      : tensor_type{dtype::f32, {}};
   }
 };
 
+/// The graph without the bodies of its loops and branches.
+template <class Open, bool HasRegions>
+struct closed_function {
+  [[nodiscard]] static consteval const ir::graph& kernel_graph() { return Open::open_graph(); }
+};
+template <class Open>
+struct closed_function<Open, true> {
+  static constexpr ir::graph closed = passes::closed_program(Open::open_graph());
+  [[nodiscard]] static consteval const ir::graph& kernel_graph() { return closed; }
+};
+
+template <class F, class Given, class... Args>
+struct function_source
+    : expanded_function<F, Args...>,
+      closed_function<expanded_function<F, Args...>,
+                      (num_regions_of(expanded_function<F, Args...>::open_graph()) > 0)> {
+  static constexpr passes::donation donated = match_donations(
+      Given{}, static_cast<std::tuple<Args...>*>(nullptr), function_source::kernel_graph());
+};
+template <class F, class Given, class... Args>
+using planned_function = planned_graph<function_source<F, Given, Args...>>;
+
 /// The first law that a pass has broken, if any: our mistake, not the user's.
 template <class Traced, class Planned>
 struct verified_function {
   static constexpr text sentence = [] {
-    for (const ir::graph* g : {&Traced::traced.graph, &Planned::graph, &Planned::kernel_graph}) {
+    for (const ir::graph* g : {&Traced::traced.graph, &Planned::graph, &Planned::open_graph()}) {
       if (const text broken = ir::verify(*g); !broken.empty()) return broken;
     }
     return text{};
   }();
-};
-
-/// Stage 3: tables and functions.
-template <class Planned>
-struct lowered_function {
-  static constexpr runtime::frozen_sizes sizes =
-      runtime::detail::sizes_of(Planned::plan, Planned::graph.num_outputs);
-  static constexpr auto tables = runtime::freeze<sizes>(Planned::kernel_graph, Planned::plan);
-
-  template <std::size_t... K>
-  static constexpr auto make_kernels(std::index_sequence<K...>) {
-    return std::array<runtime::kernel_function, sizeof...(K)>{
-        runtime::detail::function_for<Planned, static_cast<int>(K)>()...};
-  }
-  static constexpr auto kernels =
-      make_kernels(std::make_index_sequence<static_cast<std::size_t>(Planned::plan.num_kernels)>{});
-
-  static constexpr runtime::frozen_program frozen{
-      tables.steps.data(),         Planned::plan.num_steps,
-      tables.places.data(),        kernels.data(),
-      tables.late.data(),          static_cast<int>(tables.late.size()),
-      Planned::plan.arena_bytes,   tables.dot_workspace,
-      tables.loop_workspace,       tables.strides.data(),
-      tables.partial_sizes.data(), tables.numbers.data(),
-      tables.first_stride.data(),  tables.first_partial_size.data(),
-      tables.first_number.data()};
 };
 
 }  // namespace detail
@@ -244,7 +250,8 @@ class program {
   static_assert(spell<detail::verified_function<detail::traced_function<F, Args...>, planned>>::ok,
                 "atled: a pass broke a law of the graph; trace_error<...> says which");
 #endif
-  static_assert(!planned::plan.unsupported,
+  using lowered = detail::lowered_graph<planned>;
+  static_assert(!lowered::facts.unsupported,
                 "atled::jit: a product has more than three batch axes that cannot be merged: "
                 "reshape or transpose its operands so that fewer remain");
 
@@ -256,12 +263,12 @@ class program {
   static constexpr int num_steps = planned::plan.num_steps;
   static constexpr int num_kernels = planned::plan.num_kernels;
   /// Memory of intermediate values and fresh results at the worst moment. Units: bytes.
-  static constexpr std::int64_t peak_bytes = planned::plan.peak_bytes;
+  static constexpr std::int64_t peak_bytes = planned::plan.peak_bytes + lowered::facts.region_bytes;
   static constexpr std::int64_t arena_bytes = planned::plan.arena_bytes;
   /// Additions, multiplications and other elementwise operations of one call.
-  static constexpr std::int64_t flops = planned::plan.flops;
+  static constexpr std::int64_t flops = lowered::facts.flops;
   /// Read and written by all kernels, each operand once a kernel. Units: bytes.
-  static constexpr std::int64_t bytes_moved = planned::plan.bytes_moved;
+  static constexpr std::int64_t bytes_moved = lowered::facts.bytes_moved;
 
   /// The simplified graph, one equation a line.
   [[nodiscard]] static std::string text() {
@@ -275,12 +282,12 @@ class program {
         static_cast<std::size_t>(planned::plan.num_kernels),
         static_cast<std::size_t>(planned::plan.num_instructions)};
     static constexpr auto table =
-        runtime::kernel_table<sizes>::of(planned::kernel_graph, planned::plan);
+        runtime::kernel_table<sizes>::of(planned::kernel_graph(), planned::plan);
     return runtime::kernels_text(table);
   }
 
   [[nodiscard]] static const runtime::frozen_program& frozen() {
-    return detail::lowered_function<planned>::frozen;
+    return lowered::frozen;
   }
   /// The parameter whose memory an output takes over, or -1.
   [[nodiscard]] static constexpr int donor_of(int output) {
