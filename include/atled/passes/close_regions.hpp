@@ -183,6 +183,7 @@ class region_closer {
       moving.attributes.push(id);
     } else {
       moving.attributes = g_.attributes_of(id);
+      if (moving.code == op::barrier) moving.attributes.values[0] = b_.g.num_nodes;
     }
     for_each_dependence(id, [&](int x) {
       const op from = g_[x].code;
