@@ -89,7 +89,7 @@ ATLED_INLINE vec<T, N> clamp(vec<T, N> v, T low, T high) noexcept {
   return pick<true>(splat<N>(low), pick<false>(splat<N>(high), v));
 }
 
-// Arguments beyond which exp is 0 or infinite, wide enough to get there by rounding.
+// Arguments beyond which exp is 0 or infinite.
 template <class T>
 inline constexpr T exp_min = std::same_as<T, f32> ? T{-104} : T{-746};
 template <class T>
@@ -100,8 +100,13 @@ inline constexpr T exp_max = std::same_as<T, f32> ? T{89} : T{710};
 /// e^x, within 1 ulp.
 template <std::floating_point T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> exp(vec<T, N> x) noexcept {
-  const auto parts = detail::reduce_exp(detail::clamp(x, detail::exp_min<T>, detail::exp_max<T>));
-  return scale_pow2(detail::exp_small(parts.r), parts.n);
+  // A lane that would underflow to 0 computes e^0: a processor takes a hundred cycles to get there,
+  // and -inf is what a mask puts in half of all scores.
+  const auto zero = splat<N>(T{0});
+  const auto vanishes = x < splat<N>(detail::exp_min<T>);
+  const auto safe = select(vanishes, zero, detail::pick<false>(splat<N>(detail::exp_max<T>), x));
+  const auto parts = detail::reduce_exp(safe);
+  return select(vanishes, zero, scale_pow2(detail::exp_small(parts.r), parts.n));
 }
 
 /// e^x - 1, within 2 ulp; its relative error is small near 0 too.
