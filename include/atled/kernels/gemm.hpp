@@ -198,12 +198,14 @@ template <class T>
   return (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
 }
 
-// The block of lhs that `columns` columns need: read where it is if they are few.
+// The block of lhs that `columns` columns need: read where it is if they are few, unless each step
+// of k is in another page.
 template <class Acc, class L>
 [[nodiscard]] lhs_block<Acc> left_block(const L* lhs, const gemm_operand& o, std::int64_t rows,
                                         std::int64_t k, std::int64_t columns, Acc* packed) {
   if constexpr (std::is_same_v<Acc, L>) {
-    if (columns <= 2 * tile_columns<Acc>) {
+    const bool is_near = o.column_stride == 1 || stride_bytes<Acc>(o.column_stride) <= 256;
+    if (columns <= tile_columns<Acc> || (is_near && columns <= 2 * tile_columns<Acc>)) {
       return {lhs, o.row_stride, o.column_stride, tile_rows * o.row_stride};
     }
   }

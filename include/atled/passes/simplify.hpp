@@ -5,8 +5,9 @@
 // What a rule may do: an identity holds for all values, NaN, infinities and signed zeros included.
 // So x * 0 stays, x + 0.0 stays (it makes -0.0 positive), nothing is reassociated. Exceptions,
 // which are as accurate or more: x^3 and x^4 become products; factors 2^k join other constants;
-// sums of sums, and sums of equal numbers (a power of two of them), become one; disjoint parts are
-// laid side by side in place of being added; the forms of passes/stable.hpp.
+// sums of sums, and sums of equal numbers (a power of two of them), become one; the minus of terms
+// is taken of their sum, which may turn the sign of a sum that is 0; disjoint parts are laid side
+// by side in place of being added; the forms of passes/stable.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
