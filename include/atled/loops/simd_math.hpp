@@ -99,18 +99,38 @@ template <std::floating_point T, int N>
   }
 }
 
+namespace detail {
+
+#if ATLED_MASK_REGISTERS
+// 1 / v to 14 bits, the same for any N.
+template <int N>
+ATLED_INLINE vec<f32, N> rough_reciprocal(vec<f32, N> v) noexcept {
+  if constexpr (N == 16) {
+    return {_mm512_maskz_rcp14_ps(0xffff, v.r)};
+  } else if constexpr (N == 8) {
+    return {_mm256_maskz_rcp14_ps(0xff, v.r)};
+  } else if constexpr (N == 4) {
+    return {_mm_maskz_rcp14_ps(0xf, v.r)};
+  } else {
+    return low(rough_reciprocal(join(v, v)));
+  }
+}
+#endif
+
+}  // namespace detail
+
 /// a / b, within 1 ulp, for b whose reciprocal is a normal number. From a table's 14 bits and
 /// Newton's steps where that is quicker than the division, which keeps a port for 16 cycles.
 template <std::floating_point T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> quotient(vec<T, N> a, vec<T, N> b) noexcept {
 #if ATLED_MASK_REGISTERS
-  if constexpr (std::same_as<T, f32> && N == 16) {
-    const vec<T, N> guess{_mm512_maskz_rcp14_ps(0xffff, b.r)};
+  if constexpr (split<T, N>) {
+    return {quotient(a.lo, b.lo), quotient(a.hi, b.hi)};
+  } else if constexpr (std::same_as<T, f32>) {
+    const auto guess = detail::rough_reciprocal(b);
     const auto reciprocal = fma(guess, fma(-guess, b, splat<N>(T{1})), guess);
     const auto rounded = a * reciprocal;
     return fma(fma(-rounded, b, a), reciprocal, rounded);
-  } else if constexpr (split<T, N>) {
-    return {quotient(a.lo, b.lo), quotient(a.hi, b.hi)};
   } else
 #endif
   {
