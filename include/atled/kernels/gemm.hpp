@@ -37,11 +37,19 @@ struct gemm_operand {
   std::array<std::int64_t, 3> batch_strides;
 };
 
+/// What need not be computed because a triangle of an operand is 0, or one of the result is not
+/// used. +1: terms with k > row (k > column) are 0, sums with column > row are not used; -1: those
+/// with <.
+struct gemm_limits {
+  std::int8_t k_by_row = 0, k_by_column = 0, column_by_row = 0;
+};
+
 /// batch x (lhs[m, k] times rhs[k, n]); unused batch dimensions are 1.
 struct gemm_shape {
   std::int64_t m, n, k;
   std::array<std::int64_t, 3> batch;
   gemm_operand lhs, rhs;
+  gemm_limits limits{};
 };
 
 using gemm_batch_index = std::array<std::int64_t, 3>;
@@ -233,6 +241,24 @@ template <class Acc, class R>
   return {packed, tile_columns<Acc>};
 }
 
+// The steps of k that a tile needs: [begin, end), empty if none.
+struct gemm_span {
+  std::int64_t begin, end;
+};
+[[nodiscard]] constexpr gemm_span span_of_tile(const gemm_shape& shape, std::int64_t row, int rows,
+                                               std::int64_t column, int columns) noexcept {
+  gemm_span span{0, shape.k};
+  const auto limit = [&](std::int8_t sign, std::int64_t first, int count) {
+    if (sign > 0) span.end = std::min(span.end, first + count);
+    if (sign < 0) span.begin = std::max(span.begin, first);
+  };
+  limit(shape.limits.k_by_row, row, rows);
+  limit(shape.limits.k_by_column, column, columns);
+  const std::int8_t used = shape.limits.column_by_row;
+  const bool is_unused = used > 0 ? column >= row + rows : used < 0 && row >= column + columns;
+  return is_unused || span.end < span.begin ? gemm_span{} : span;
+}
+
 template <class Acc, class L, class R>
 struct gemm_problem {
   gemm_shape shape;
@@ -282,7 +308,14 @@ template <class Acc, class L, class R, class Epilogue>
         if constexpr (gemm_fetching_epilogue<Epilogue>) {
           if (gives) epilogue.prefetch(item.batch, row, rows, column, columns);
         }
-        multiply_tile(rows, columns, k, t);
+        const gemm_span needed = span_of_tile(shape, row, rows, column, columns);
+        const std::int64_t first = std::max<std::int64_t>(needed.begin - k_begin, 0);
+        const std::int64_t steps =
+            std::max<std::int64_t>(std::min<std::int64_t>(needed.end - k_begin, k) - first, 0);
+        tile_operands<Acc> part = t;
+        part.lhs += first * left.k_stride;
+        part.rhs += first * right.k_stride;
+        multiply_tile(rows, columns, steps, part);
         if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
           if (gives) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
         } else {

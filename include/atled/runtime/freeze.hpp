@@ -222,6 +222,7 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
   out.lhs = {lhs.strides[3], s.lhs_k, {lhs.strides[0], lhs.strides[1], lhs.strides[2]}};
   out.rhs = {s.rhs_k, rhs.strides[4], {rhs.strides[0], rhs.strides[1], rhs.strides[2]}};
   out.batch = {s.domain[0], s.domain[1], s.domain[2]};
+  out.limits = {s.limits.k_by_row, s.limits.k_by_column, s.limits.column_by_row};
   return out;
 }
 
