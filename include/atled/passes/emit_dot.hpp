@@ -17,11 +17,11 @@ class dot_emitter : protected loop_emitter {
   constexpr dot_emitter(const ir::graph& g, const layout& views, const grouping& groups,
                         const storage& kept, const donation& donated, plan& out)
       : loop_emitter(g, views, groups, kept, donated, out) {
-    find_triangles(g, triangles_);
+    find_triangles(g, upper_halves_);
   }
 
  protected:
-  triangles triangles_{};
+  upper_halves upper_halves_{};
 
   constexpr void emit_dot(int at) {
     group_now_ = at;
@@ -89,21 +89,21 @@ class dot_emitter : protected loop_emitter {
                           g_.type(rhs).rank() == axes.num_batch + 2;
     if (!is_plain) return {};
     dot_limits out{};
-    const triangle& left = triangles_.of[lhs];
+    const upper_half& left = upper_halves_.of[lhs];
     if (left.value == above_diagonal::is_zero) {
       const char row = axes.role_of_lhs(left.row);
       const char column = axes.role_of_lhs(left.column);
       if (row == 'f' && column == 'c') out.k_by_row = 1;
       if (row == 'c' && column == 'f') out.k_by_row = -1;
     }
-    const triangle& right = triangles_.of[rhs];
+    const upper_half& right = upper_halves_.of[rhs];
     if (right.value == above_diagonal::is_zero) {
       const char row = axes.role_of_rhs(right.row);
       const char column = axes.role_of_rhs(right.column);
       if (row == 'f' && column == 'c') out.k_by_column = 1;
       if (row == 'c' && column == 'f') out.k_by_column = -1;
     }
-    const triangle& sums = triangles_.of[id];
+    const upper_half& sums = upper_halves_.of[id];
     if (sums.unread && sums.unread_row == last - 1 && sums.unread_column == last) {
       out.column_by_row = 1;
     }

@@ -22,28 +22,28 @@ namespace atled::passes {
 enum class above_diagonal : std::uint8_t { anything, is_false, is_minus_inf, is_zero };
 
 /// What is known of one node above the diagonal of two of its axes.
-struct triangle {
+struct upper_half {
   above_diagonal value;
   bool unread;
   std::int8_t row, column;                ///< axes that `value` speaks of
   std::int8_t unread_row, unread_column;  ///< axes that `unread` speaks of
 };
 
-struct triangles {
-  triangle of[ir::graph::max_nodes];
+struct upper_halves {
+  upper_half of[ir::graph::max_nodes];
 };
 
 namespace detail {
 
 class triangle_finder {
  public:
-  constexpr triangle_finder(const ir::graph& g, triangles& out) : g_(g), out_(out) {}
+  constexpr triangle_finder(const ir::graph& g, upper_halves& out) : g_(g), out_(out) {}
 
   constexpr void run() {
     for (int id = 0; id < g_.num_nodes; ++id) find_value(id);
     for (int i = 0; i < g_.num_outputs; ++i) is_read_[g_.outputs[i]] = true;
     for (int id = g_.num_nodes - 1; id >= 0; --id) {
-      triangle& t = out_.of[id];
+      upper_half& t = out_.of[id];
       t.unread = t.unread && !is_read_[id];
       for (int k = 0; k < g_[id].num_operands; ++k) find_use(id, k);
     }
@@ -51,17 +51,17 @@ class triangle_finder {
 
  private:
   const ir::graph& g_;
-  triangles& out_;
+  upper_halves& out_;
   bool is_read_[ir::graph::max_nodes]{};
 
-  [[nodiscard]] constexpr const triangle& of_operand(int id, int index) const {
+  [[nodiscard]] constexpr const upper_half& of_operand(int id, int index) const {
     return out_.of[g_.operand(id, index)];
   }
   [[nodiscard]] constexpr bool is(int id, int index, above_diagonal value) const {
     return of_operand(id, index).value == value;
   }
   constexpr void set(int id, above_diagonal value, int row, int column) {
-    triangle& t = out_.of[id];
+    upper_half& t = out_.of[id];
     t.value = value;
     t.row = static_cast<std::int8_t>(row);
     t.column = static_cast<std::int8_t>(column);
@@ -90,7 +90,7 @@ class triangle_finder {
 
   // z = x y or x / y, with y the same for all columns of a row.
   constexpr void scale(int id, int x, int y) {
-    const triangle& t = of_operand(id, x);
+    const upper_half& t = of_operand(id, x);
     const int factor = g_.operand(id, y);
     if (t.value == above_diagonal::is_zero && is_per_row(factor, t.column)) set_as(id, x, t.value);
     const splat_value constant = splat_of(g_, factor);
@@ -150,8 +150,8 @@ class triangle_finder {
   }
 
   [[nodiscard]] constexpr bool agrees(int id, int x, int y) const {
-    const triangle& a = of_operand(id, x);
-    const triangle& b = of_operand(id, y);
+    const upper_half& a = of_operand(id, x);
+    const upper_half& b = of_operand(id, y);
     return a.value == b.value && a.row == b.row && a.column == b.column;
   }
 
@@ -165,7 +165,7 @@ class triangle_finder {
   }
 
   constexpr void broadcast(int id) {
-    const triangle& t = of_operand(id, 0);
+    const upper_half& t = of_operand(id, 0);
     if (t.value == above_diagonal::anything) return;
     int axes[max_rank]{};
     int count = 0;
@@ -181,7 +181,7 @@ class triangle_finder {
   // Operand `index` of `id` is read above the diagonal, or this use does not.
   constexpr void find_use(int id, int index) {
     const op code = g_[id].code;
-    const triangle& t = out_.of[id];
+    const upper_half& t = out_.of[id];
     if (code == op::select && index == 1 && is(id, 0, above_diagonal::is_false)) {
       return spare(id, index, of_operand(id, 0).row, of_operand(id, 0).column);
     }
@@ -195,7 +195,7 @@ class triangle_finder {
   }
   constexpr void spare(int id, int index, int row, int column) {
     const int x = g_.operand(id, index);
-    triangle& t = out_.of[x];
+    upper_half& t = out_.of[x];
     const bool is_first = !t.unread;
     if (!is_first && (t.unread_row != row || t.unread_column != column)) is_read_[x] = true;
     t.unread = true;
@@ -211,7 +211,7 @@ class triangle_finder {
 /// Post: a value with `is_zero` is 0 there, one with `unread` may be anything there and no output
 /// changes. Exception: a row that holds a NaN or an infinity may have it in fewer places.
 /// Cost: O(nodes + edges).
-constexpr void find_triangles(const ir::graph& g, triangles& out) {
+constexpr void find_triangles(const ir::graph& g, upper_halves& out) {
   detail::triangle_finder(g, out).run();
 }
 

@@ -29,12 +29,12 @@ constexpr int row_sums(ir::builder& b, int x) {
 
 /// What is found about the node that `build` gives, with outputs that it may add.
 template <class Build>
-constexpr passes::triangle fact(Build build) {
+constexpr passes::upper_half fact(Build build) {
   ir::builder b;
   const int x = b.parameter(square);
   const int y = b.parameter(square);
   const int node = build(b, x, y);
-  passes::triangles found{};
+  passes::upper_halves found{};
   passes::find_triangles(b.g, found);
   return found.of[node];
 }
