@@ -5,6 +5,7 @@
 #pragma once
 
 #include "atled/passes/collective.hpp"
+#include "atled/passes/jvp_cumulative.hpp"
 #include "atled/passes/jvp_linalg.hpp"
 #include "atled/passes/jvp_regions.hpp"
 #include "atled/passes/removable.hpp"
@@ -397,6 +398,14 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     }
     case op::scatter_max:  // dz = the mean of the tangents of what is equal to z
       return scatter_max_rule(b, z, tangents);
+    case op::cumprod:
+      return cumprod_rule(b, z, x, dx);
+    case op::cummax:
+      return cummax_rule(b, z, x, dx, op::max);
+    case op::cummin:
+      return cummax_rule(b, z, x, dx, op::min);
+    case op::cumlogsumexp:
+      return cumlogsumexp_rule(b, z, x, dx);
     case op::cholesky:
       return cholesky_rule(b, z, dx);
     case op::triangular_solve:

@@ -123,6 +123,10 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
       return simplify_reduce(b, n);
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
       return n.type.dims[static_cast<int>(n.attributes.values[0])] <= 1 ? n[0] : ir::no_node;
     case op::dot:
       return simplify_dot(b, n);

@@ -394,6 +394,10 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::argmax:
     case op::argmin:
     case op::argsort:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
     case op::custom:
     case op::external:
     case op::external_result:

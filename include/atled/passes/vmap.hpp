@@ -131,6 +131,10 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::cumsum:
     case op::reverse_cumsum:
     case op::argsort:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
       return same_op_in_lanes(b, n, behind_lanes(b.g, n.z));
     case op::triangular_solve:
       return vmap_triangular_solve(b, n);

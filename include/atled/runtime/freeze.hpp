@@ -147,6 +147,12 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
       out[5] = g.attribute(id, 2);
       return;
     }
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
+      out[3] = g.attribute(id, 1);
+      [[fallthrough]];
     case op::cumsum:
     case op::reverse_cumsum: {
       const auto axis = static_cast<int>(g.attribute(id));

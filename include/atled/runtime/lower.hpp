@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/kernels/cumulative.hpp"
 #include "atled/kernels/decomposition.hpp"
 #include "atled/kernels/gemm.hpp"
 #include "atled/kernels/index.hpp"
@@ -210,8 +211,18 @@ void run_generic(const step_data& data, std::byte* const* slots,
                  [[maybe_unused]] std::byte* workspace, int) {
   const std::int64_t* n = data.numbers;
   if constexpr (Code == op::cumsum || Code == op::reverse_cumsum) {
-    kernels::cumulative_sum(n[0], n[1], n[2], Code == op::reverse_cumsum,
-                            reinterpret_cast<const T*>(slots[0]), reinterpret_cast<T*>(slots[1]));
+    kernels::cumulative<kernels::combine_sum>(n[0], n[1], n[2], Code == op::reverse_cumsum,
+                                              reinterpret_cast<const T*>(slots[0]),
+                                              reinterpret_cast<T*>(slots[1]));
+  } else if constexpr (Code == op::cumlogsumexp) {
+    kernels::cumulative_logsumexp(n[0], n[1], n[2], n[3] != 0, reinterpret_cast<const T*>(slots[0]),
+                                  reinterpret_cast<T*>(slots[1]));
+  } else if constexpr (info(Code).kind == op_kind::cumulative) {
+    using combine = std::conditional_t<
+        Code == op::cumprod, kernels::combine_product,
+        std::conditional_t<Code == op::cummax, kernels::combine_max, kernels::combine_min>>;
+    kernels::cumulative<combine>(n[0], n[1], n[2], n[3] != 0, reinterpret_cast<const T*>(slots[0]),
+                                 reinterpret_cast<T*>(slots[1]));
   } else if constexpr (Code == op::argmax || Code == op::argmin) {
     kernels::arg_extremum(n[0], n[1], n[2], Code == op::argmax,
                           reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]));
