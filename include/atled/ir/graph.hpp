@@ -182,6 +182,14 @@ struct dot_axes {
     rhs_contract[num_contract++] = rhs;
   }
 
+  /// The axes of the product with its operands exchanged.
+  [[nodiscard]] constexpr dot_axes swapped() const {
+    dot_axes out{};
+    for (int i = 0; i < num_batch; ++i) out.batch(rhs_batch[i], lhs_batch[i]);
+    for (int i = 0; i < num_contract; ++i) out.contract(rhs_contract[i], lhs_contract[i]);
+    return out;
+  }
+
   [[nodiscard]] constexpr attribute_list packed() const {
     attribute_list out{};
     out.push(num_batch);

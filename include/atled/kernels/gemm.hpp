@@ -241,6 +241,23 @@ template <class Acc, class R>
   return {packed, tile_columns<Acc>};
 }
 
+// Fetches a tile's rows of the steps [begin, end) of k: they are packed later, when the time that
+// memory takes can no longer be hidden.
+template <class L>
+void fetch_rows(const L* lhs, const gemm_operand& o, int rows, std::int64_t begin,
+                std::int64_t end) noexcept {
+  constexpr std::int64_t line = 64 / sizeof(L);
+  if (o.column_stride == 1) {
+    for (int row = 0; row < rows; ++row) {
+      for (std::int64_t k = begin; k < end; k += line) {
+        __builtin_prefetch(lhs + row * o.row_stride + k, 0, 2);
+      }
+    }
+  } else if (o.row_stride == 1) {
+    for (std::int64_t k = begin; k < end; ++k) __builtin_prefetch(lhs + k * o.column_stride, 0, 2);
+  }
+}
+
 // The steps of k that a tile needs: [begin, end), empty if none.
 struct gemm_span {
   std::int64_t begin, end;
@@ -315,6 +332,13 @@ template <class Acc, class L, class R, class Epilogue>
         tile_operands<Acc> part = t;
         part.lhs += first * left.k_stride;
         part.rhs += first * right.k_stride;
+        if (!last) {  // this panel's share of the next chunk
+          const std::int64_t next = std::min(shape.k - k_begin - k, plan.chunk);
+          const std::int64_t done = column - item.column;
+          fetch_rows(lhs + offset(shape.lhs, item.batch, row, k_begin + k), shape.lhs, rows,
+                     next * done / item.columns,
+                     next * std::min(done + width, item.columns) / item.columns);
+        }
         multiply_tile(rows, columns, steps, part);
         if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
           if (gives) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
