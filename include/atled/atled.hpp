@@ -79,6 +79,7 @@
 #include "atled/ops/einsum.hpp"
 #include "atled/ops/einsum_labels.hpp"
 #include "atled/ops/elementwise.hpp"
+#include "atled/ops/external.hpp"
 #include "atled/ops/index.hpp"
 #include "atled/ops/indexing.hpp"
 #include "atled/ops/integer.hpp"

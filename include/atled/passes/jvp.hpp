@@ -485,6 +485,11 @@ constexpr bool region_tangent(ir::builder& b, int z, const activity& active,
 
 }  // namespace detail
 
+/// No tangent passes this node, so that those of its operands are not wanted for its sake.
+[[nodiscard]] constexpr bool is_flat(const ir::graph& g, int id) {
+  return g[id].code == op::stop_gradient || !is_floating(g.type(id).element);
+}
+
 /// Appends the tangents of `outputs`, given those of `inputs`.
 ///
 /// Pre: `inputs` are nodes that the nodes on the way to `outputs` depend on through these ids only:
@@ -509,7 +514,7 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     if (id >= first) needed[last - id] = true;
   }
   for (int id = last; id >= first; --id) {
-    if (!needed[last - id]) continue;
+    if (!needed[last - id] || is_flat(b.g, id)) continue;
     for (int i = 0; i < b.g[id].num_operands; ++i) {
       if (const int x = b.g.operand(id, i); x >= first) needed[last - x] = true;
     }

@@ -7,6 +7,9 @@
 
 namespace atled::passes {
 
+/// The arguments of a host function: what one step has numbers for.
+inline constexpr int most_host_arguments = 15;
+
 /// How a kernel's inner loop walks along an operand.
 enum class access : std::uint8_t {
   splat,    ///< one element for the whole row
