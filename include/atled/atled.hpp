@@ -142,6 +142,7 @@
 #include "atled/passes/transpose_regions.hpp"
 #include "atled/passes/vmap.hpp"
 #include "atled/passes/vmap_collective.hpp"
+#include "atled/passes/vmap_custom.hpp"
 #include "atled/passes/vmap_index.hpp"
 #include "atled/random/distributions.hpp"
 #include "atled/random/key.hpp"

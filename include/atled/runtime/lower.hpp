@@ -287,7 +287,7 @@ consteval kernel_function function_for() {
     return &run_decomposition<k.code, T>;
   } else if constexpr (k.kind == passes::kernel_kind::generic && k.code == op::external) {
     constexpr auto which = static_cast<int>(Program::plan.instructions[k.begin].bits);
-    return &run_external<Program::kernel_graph.externals[which]>;
+    return &run_external<Program::kernel_graph().externals[which]>;
   } else if constexpr (k.kind == passes::kernel_kind::generic) {
     return &run_generic<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {
