@@ -4,6 +4,10 @@
 //
 //   reduce_logsumexp               maximum, sum of exponentials, logarithm
 //   exp(x - logsumexp(x))          exp(x - maximum) / sum: the exponential is there already
+//   a constant or an index that a  a copy of it, which has memory
+//   kernel of its own reads
+//   a reduction beside a last      the same without that axis, which no kernel's row can be
+//   axis of size 1
 //   a reduction over the last and  first the last axis, then the others
 //   some other axes
 //   a dot over several axes that   a transpose first
@@ -21,7 +25,8 @@ namespace detail {
 
 class expander {
  public:
-  constexpr int operator()(ir::builder& b, const moving_node& n) {
+  constexpr int operator()(ir::builder& b, const moving_node& given) {
+    const moving_node n = with_operands_in_memory(b, given);
     switch (n.code) {
       case op::reduce_logsumexp:
         return expand_logsumexp(b, n);
@@ -46,6 +51,25 @@ class expander {
   }
 
  private:
+  int copy_of_[ir::graph::max_nodes]{};  // + 1, of a constant or an index
+
+  // Kernels that are no loops read memory, which constants and indices have none of.
+  constexpr moving_node with_operands_in_memory(ir::builder& b, const moving_node& n) {
+    const op_kind kind = info(n.code).kind;
+    const bool reads_memory = kind == op_kind::index || kind == op_kind::ordering ||
+                              kind == op_kind::cumulative || kind == op_kind::linear ||
+                              kind == op_kind::product || n.code == op::argmax ||
+                              n.code == op::argmin;
+    moving_node out = n;
+    for (int i = 0; reads_memory && i < n.num_operands; ++i) {
+      const int x = n[i];
+      if (b.g[x].code != op::constant && b.g[x].code != op::iota) continue;
+      if (copy_of_[x] == 0) copy_of_[x] = b.copy(x) + 1;
+      out.operands[i] = copy_of_[x] - 1;
+    }
+    return out;
+  }
+
   struct softmax_parts {
     int logits;
     int exponential;    // exp(logits - maximum)
@@ -61,6 +85,16 @@ class expander {
   static constexpr int expand_reduction(ir::builder& b, op code, int x, std::int64_t mask) {
     const int rank = b.type(x).rank();
     const std::int64_t last = std::int64_t{1} << (rank - 1);
+    if (rank > 1 && (mask & last) == 0 && mask != 0 && b.type(x).dims[rank - 1] == 1) {
+      // A kernel's row is the last axis that has a size.
+      shape rows = b.type(x).dims;
+      rows[--rows.rank] = 0;
+      shape dims{};
+      for (int i = 0; i < rank; ++i) {
+        if (!ir::has_axis(mask, i)) dims.push(b.type(x).dims[i]);
+      }
+      return b.reshape(expand_reduction(b, code, b.reshape(x, rows), mask), dims);
+    }
     const std::int64_t all = 2 * last - 1;
     if (rank < 2 || (mask & last) == 0 || mask == last || mask == all) {
       return b.reduce(code, x, mask);

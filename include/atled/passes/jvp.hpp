@@ -5,7 +5,6 @@
 #pragma once
 
 #include "atled/passes/collective.hpp"
-#include "atled/passes/jvp_cumulative.hpp"
 #include "atled/passes/jvp_linalg.hpp"
 #include "atled/passes/jvp_regions.hpp"
 #include "atled/passes/removable.hpp"
@@ -206,6 +205,31 @@ constexpr int reduce_prod_rule(ir::builder& b, int z, int x, std::int64_t mask, 
   return b.reshape(dz, b.type(z).dims);
 }
 
+/// A dot that leaves no axis: what a length is made of.
+constexpr bool is_inner_product(const ir::graph& g, int z) {
+  return g.type(z).rank() == 0 && g.type(z).element >= dtype::f32 &&
+         g.type(g.operand(z, 0)).rank() > 0;
+}
+/// dz = sum(dx y) + sum(x dy), by strong products: the root of x . x has gradient 0 at 0.
+constexpr int inner_product_rule(ir::builder& b, int z, int x, int y, int dx, int dy) {
+  const auto axes = ir::dot_axes::unpacked(b.g.attributes_of(z));
+  std::int64_t order = 0;  // of y, so that its axes stand as those of x
+  for (int i = 0; i < axes.num_contract; ++i) {
+    order = ir::with_permuted_axis(order, axes.lhs_contract[i], axes.rhs_contract[i]);
+  }
+  const auto turned = [&](int of_y) {
+    bool moves = false;
+    for (int i = 0; i < axes.num_contract; ++i) moves |= ir::permuted_axis(order, i) != i;
+    return moves && of_y != ir::no_node ? b.transpose(of_y, order) : of_y;
+  };
+  const std::int64_t all = (std::int64_t{1} << b.type(x).rank()) - 1;
+  const auto summed = [&](int product) {
+    return product == ir::no_node ? product : b.reduce(op::reduce_sum, product, all);
+  };
+  if (x == y && dx == dy && turned(y) == y) return b.scale(summed(scaled(b, dx, x)), 2);
+  return sum_of(b, summed(scaled(b, dx, turned(y))), summed(scaled(b, turned(dy), x)));
+}
+
 /// The op of `z` on tangents in place of its first `count` operands, zeros where there is none.
 constexpr int same_op(ir::builder& b, int z, const int* dx, int count) {
   int operands[ir::operand_types::capacity]{};
@@ -398,14 +422,6 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     }
     case op::scatter_max:  // dz = the mean of the tangents of what is equal to z
       return scatter_max_rule(b, z, tangents);
-    case op::cumprod:
-      return cumprod_rule(b, z, x, dx);
-    case op::cummax:
-      return cummax_rule(b, z, x, dx, op::max);
-    case op::cummin:
-      return cummax_rule(b, z, x, dx, op::min);
-    case op::cumlogsumexp:
-      return cumlogsumexp_rule(b, z, x, dx);
     case op::cholesky:
       return cholesky_rule(b, z, dx);
     case op::triangular_solve:
@@ -429,6 +445,7 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::reduce_logsumexp:  // dz = sum(softmax(x) dx)
       return logsumexp_rule(b, z, x, b.g.attribute(z), dx);
     case op::dot:  // dz = dx . y + x . dy
+      if (is_inner_product(b.g, z)) return inner_product_rule(b, z, x, y, dx, dy);
       return sum_of(b, dx == ir::no_node ? dx : b.append(op::dot, {dx, y}, b.g.attributes_of(z)),
                     dy == ir::no_node ? dy : b.append(op::dot, {x, dy}, b.g.attributes_of(z)));
 
@@ -485,11 +502,6 @@ constexpr bool region_tangent(ir::builder& b, int z, const activity& active,
 
 }  // namespace detail
 
-/// No tangent passes this node, so that those of its operands are not wanted for its sake.
-[[nodiscard]] constexpr bool is_flat(const ir::graph& g, int id) {
-  return g[id].code == op::stop_gradient || !is_floating(g.type(id).element);
-}
-
 /// Appends the tangents of `outputs`, given those of `inputs`.
 ///
 /// Pre: `inputs` are nodes that the nodes on the way to `outputs` depend on through these ids only:
@@ -514,7 +526,7 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     if (id >= first) needed[last - id] = true;
   }
   for (int id = last; id >= first; --id) {
-    if (!needed[last - id] || is_flat(b.g, id)) continue;
+    if (!needed[last - id]) continue;
     for (int i = 0; i < b.g[id].num_operands; ++i) {
       if (const int x = b.g.operand(id, i); x >= first) needed[last - x] = true;
     }
