@@ -1,6 +1,5 @@
-// property/jit_sort_test.cpp: compiled programs that sort equal their graphs run node by node.
-// Reads: property/compiled.hpp.
-// SPDX-License-Identifier: MIT
+// property/jit_sort_test.cpp: compiled programs that sort or run along an axis equal their graphs run
+// node by node. Reads: property/compiled.hpp.
 #include "property/compiled.hpp"
 
 using namespace atled;
@@ -15,4 +14,17 @@ TEST_CASE("jit: sorting along any axis, and its gradient", "[property]") {
   CHECK(compiled_distance(f, x) < 1e-6);
   constexpr auto loss = [](auto y) { return sum(square(sort(y, 1) * iota_like(y, 1))); };
   CHECK(compiled_distance(grad(loss), x) < 1e-6);
+}
+
+TEST_CASE("jit: running results along any axis, and their gradients", "[property]") {
+  constexpr auto f = [](auto x) {
+    return std::tuple{cumsum(x, 0, reversed), cumprod(x, 1), cummax(x, 2, reversed), cummin(x, 1),
+                      cumlogsumexp(x, 1)};
+  };
+  const auto x = numbers_for<tensor<f32, 3, 9, 5>>(2);
+  CHECK(compiled_distance(f, x) < 1e-6);
+  constexpr auto loss = [](auto y) {
+    return sum(cumprod(y, 1, reversed) + square(cumlogsumexp(y, 2)) + square(cummax(y, 1)));
+  };
+  CHECK(compiled_distance(grad(loss), x) < 1e-5);
 }

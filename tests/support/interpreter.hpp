@@ -399,29 +399,32 @@ class interpreter {
     return out;
   }
 
+  /// Each element is the reduction of those up to it, or from it on.
   array accumulated(int id) {
     const array& x = in(id, 0);
+    const op code = g_[id].code;
     const auto axis = static_cast<int>(g_.attribute(id));
+    const bool is_reverse =
+        code == op::reverse_cumsum || (g_[id].num_attributes > 1 && g_.attribute(id, 1) != 0);
+    const op reduction = code == op::cumprod        ? op::reduce_prod
+                         : code == op::cummax       ? op::reduce_max
+                         : code == op::cummin       ? op::reduce_min
+                         : code == op::cumlogsumexp ? op::reduce_logsumexp
+                                                    : op::reduce_sum;
     array out(g_.type(id));
     const shape& dims = out.type.dims;
     for (std::size_t i = 0; i < out.size(); ++i) {
       auto p = position_of(dims, static_cast<std::int64_t>(i));
       const std::int64_t here = p.at[axis];
-      const bool is_reverse = g_[id].code == op::reverse_cumsum;
-      double real = 0;
-      std::int64_t integer = 0;
+      std::vector<std::size_t> group;
       for (std::int64_t k = is_reverse ? here : 0; k < (is_reverse ? dims[axis] : here + 1); ++k) {
         p.at[axis] = k;
-        if (x.is_real()) {
-          real += x.reals[flat_of(dims, p)];
-        } else {
-          integer = wrapped_sum(integer, x.integers[flat_of(dims, p)]);
-        }
+        group.push_back(flat_of(dims, p));
       }
       if (x.is_real()) {
-        out.reals[i] = rounded(real, out.type.element);
+        out.reals[i] = rounded(real_reduction(reduction, x, group), out.type.element);
       } else {
-        out.integers[i] = wrapped(integer, out.type.element);
+        out.integers[i] = wrapped(integer_reduction(reduction, x, group), out.type.element);
       }
     }
     return out;

@@ -297,6 +297,27 @@ inline std::vector<op_case> cumulative_cases(op code) {
   return out;
 }
 
+inline std::vector<op_case> running_cases(op code) {
+  std::vector<op_case> out;
+  numbers random(static_cast<std::uint64_t>(code));
+  for (const shape& dims :
+       {shape::of({1}), shape::of({5}), shape::of({3, 4}), shape::of({2, 3, 2})}) {
+    for (int axis = 0; axis < dims.rank; ++axis) {
+      for (const std::int64_t is_reversed : {0, 1}) {
+        ir::attribute_list attributes{};
+        attributes.push(axis);
+        attributes.push(is_reversed);
+        out.push_back({"running",
+                       {random.distinct(dims)},
+                       [code, attributes](ir::builder& b, const std::vector<int>& x) {
+                         return b.append(code, {x[0]}, attributes);
+                       }});
+      }
+    }
+  }
+  return out;
+}
+
 inline std::vector<op_case> argsort_cases() {
   std::vector<op_case> out;
   numbers random(14);
@@ -641,6 +662,11 @@ inline std::vector<op_case> collective_cases(op code) {
     case op::cumsum:
     case op::reverse_cumsum:
       return cumulative_cases(code);
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
+      return running_cases(code);
     case op::argsort:
       return argsort_cases();
     case op::cholesky:
@@ -683,7 +709,8 @@ inline std::vector<op_case> collective_cases(op code) {
 /// What is no operation on arrays: these have tests of their own.
 [[nodiscard]] inline bool has_no_cases(op code) {
   const op_kind kind = info(code).kind;
-  return kind == op_kind::call || kind == op_kind::region || code == op::barrier || code == op::checkpoint_name;
+  return kind == op_kind::call || kind == op_kind::region || code == op::barrier ||
+         code == op::checkpoint_name;
 }
 
 }  // namespace atled::oracle

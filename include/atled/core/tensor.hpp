@@ -260,8 +260,10 @@ class tensor_view : public detail::tensor_facts<std::remove_const_t<T>, Dims...>
   constexpr tensor_view(owner_ref values) : values_(values.data()) {}  // NOLINT: still a tensor
   tensor_view(owner&&) = delete;        // the view would outlive the values
   tensor_view(const owner&&) = delete;  // the view would outlive the values
-  constexpr tensor_view(const tensor_view<std::remove_const_t<T>, Dims...>& other)  // NOLINT
-      requires std::is_const_v<T> : values_(other.data()) {}
+  template <class U = T>  // a template, so as not to be the copy constructor where T is not const
+    requires std::is_const_v<U>
+  constexpr tensor_view(const tensor_view<std::remove_const_t<U>, Dims...>& other)  // NOLINT
+      : values_(other.data()) {}
 
   [[nodiscard]] constexpr T* data() const { return values_; }
   [[nodiscard]] constexpr std::span<T> span() const {

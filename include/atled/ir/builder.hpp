@@ -152,9 +152,26 @@ class builder {
   constexpr void move_home(int id, int from, int to) {
     if (id >= 0 && g.nodes[id].home == from) g.nodes[id].home = to;
   }
-  constexpr void copy_scopes(const graph& from) {
+  /// All that nodes refer to by number: axes, checkpointed calls, host functions.
+  constexpr void copy_tables(const graph& from) {
+    for (int i = 0; i < from.num_axes; ++i) g.axes[i] = from.axes[i];
+    g.num_axes = from.num_axes;
     for (int i = 1; i <= from.num_scopes; ++i) g.scopes[i] = from.scopes[i];
     g.num_scopes = from.num_scopes;
+    for (int i = 0; i < from.num_externals; ++i) g.externals[i] = from.externals[i];
+    g.num_externals = from.num_externals;
+  }
+  /// The number of a host function, for op::external.
+  constexpr int external(external_function function) {
+    for (int i = 0; i < g.num_externals; ++i) {
+      if (g.externals[i] == function) return i;
+    }
+    if (g.num_externals == graph::max_externals) {
+      fail(op::external, text("a program can hold 256 host functions, but has more"));
+      return 0;
+    }
+    g.externals[g.num_externals] = function;
+    return g.num_externals++;
   }
 
   // --- derivatives of the user's own ---------------------------------------------------------

@@ -32,6 +32,10 @@ class custom_rule {
   int seen_tangents[capacity]{};
   int seen_out[capacity]{};
   bool has_run = false;
+
+  /// The rule of the same call on the lanes of a vmap, + 1, and what it was made for.
+  int lanes_rule = 0;
+  int lanes_operands[capacity]{};
 };
 
 /// The transpose of an op::custom_linear, with all that it has kept of the forward pass.

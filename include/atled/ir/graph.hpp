@@ -9,6 +9,7 @@
 #include "atled/ir/op.hpp"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace atled::ir {
@@ -59,6 +60,9 @@ struct attribute_list {
   constexpr void push(std::int64_t value) { values[size++] = value; }
 };
 
+/// A host function on memory: one pointer an argument, and where all results begin.
+using external_function = void (*)(const std::byte* const* in, std::byte* out);
+
 /// A program: nodes in topological order, its parameters and outputs.
 ///
 /// Invariants (checked by ir/verify.hpp): operands precede their node; types are those of
@@ -71,6 +75,7 @@ struct graph {
   static constexpr int max_outputs = 1 << 14;
   static constexpr int max_axes = 1 << 10;
   static constexpr int max_scopes = 1 << 12;
+  static constexpr int max_externals = 1 << 8;
 
   node nodes[max_nodes];
   int num_nodes;
@@ -87,6 +92,8 @@ struct graph {
   checkpoint_scope scopes[max_scopes];  ///< 0 is unused
   int num_scopes;                       ///< without 0: none where nothing is checkpointed
   int num_regions;  ///< numbers given to loops, branches and what they bind; 0: there are none
+  external_function externals[max_externals];
+  int num_externals;
 
   [[nodiscard]] constexpr const node& operator[](int id) const { return nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const {
@@ -180,6 +187,14 @@ struct dot_axes {
   constexpr void contract(int lhs, int rhs) {
     lhs_contract[num_contract] = lhs;
     rhs_contract[num_contract++] = rhs;
+  }
+
+  /// The axes of the product with its operands exchanged.
+  [[nodiscard]] constexpr dot_axes swapped() const {
+    dot_axes out{};
+    for (int i = 0; i < num_batch; ++i) out.batch(rhs_batch[i], lhs_batch[i]);
+    for (int i = 0; i < num_contract; ++i) out.contract(rhs_contract[i], lhs_contract[i]);
+    return out;
   }
 
   [[nodiscard]] constexpr attribute_list packed() const {

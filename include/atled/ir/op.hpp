@@ -98,6 +98,10 @@ enum class op : std::uint8_t {
   // along one axis (attribute), same shape
   cumsum,
   reverse_cumsum,
+  cumprod,  ///< attributes of this and the next: axis, whether from the end
+  cummax,
+  cummin,
+  cumlogsumexp,  ///< log(sum(exp)) of each element and all before it; it takes a float
   /// The places (i32) of the smallest (largest) elements in order, equal ones in theirs, NaN as the
   /// largest; attributes: axis, descending, how many.
   argsort,
@@ -318,6 +322,14 @@ struct op_info {
       return {"cumsum", cumulative, 1};
     case op::reverse_cumsum:
       return {"reverse_cumsum", cumulative, 1};
+    case op::cumprod:
+      return {"cumprod", cumulative, 1};
+    case op::cummax:
+      return {"cummax", cumulative, 1};
+    case op::cummin:
+      return {"cummin", cumulative, 1};
+    case op::cumlogsumexp:
+      return {"cumlogsumexp", cumulative, 1};
     case op::argsort:
       return {"argsort", ordering, 1};
     case op::cholesky:

@@ -130,6 +130,12 @@ constexpr text attributes_text(const graph& g, int id) {
       return out << "[axis=" << g.attribute(id) << ']';
     case op::polygamma:
       return out << "[order=" << g.attribute(id) << ']';
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
+      return out << "[axis=" << g.attribute(id, 0)
+                 << (g.attribute(id, 1) != 0 ? " reversed]" : "]");
     case op::argsort:
       return out << "[axis=" << g.attribute(id, 0)
                  << (g.attribute(id, 1) != 0 ? " descending count=" : " count=")

@@ -350,6 +350,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::reverse:
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
     case op::scatter_add:
     case op::scatter_max:
     case op::dynamic_update_slice:

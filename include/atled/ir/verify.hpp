@@ -30,8 +30,9 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
     case op_kind::index:
       return code == op::dynamic_slice || code == op::dynamic_update_slice ? 0 : 3;
     case op_kind::reduction:
-    case op_kind::cumulative:
       return 1;
+    case op_kind::cumulative:
+      return code == op::cumsum || code == op::reverse_cumsum ? 1 : 2;
     case op_kind::ordering:
       return 3;
     case op_kind::linear:
@@ -205,6 +206,10 @@ constexpr std::string_view attribute_law(op code, const operand_types& in,
       return first >= 0 ? "" : "its axis must have a name";
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
     case op::argsort:
     case op::concatenate:
       return first >= 0 && first < in[0].rank() ? "" : "its axis must exist";

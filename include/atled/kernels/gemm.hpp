@@ -37,11 +37,19 @@ struct gemm_operand {
   std::array<std::int64_t, 3> batch_strides;
 };
 
+/// What need not be computed because a triangle of an operand is 0, or one of the result is not
+/// used. +1: terms with k > row (k > column) are 0, sums with column > row are not used; -1: those
+/// with <.
+struct gemm_limits {
+  std::int8_t k_by_row = 0, k_by_column = 0, column_by_row = 0;
+};
+
 /// batch x (lhs[m, k] times rhs[k, n]); unused batch dimensions are 1.
 struct gemm_shape {
   std::int64_t m, n, k;
   std::array<std::int64_t, 3> batch;
   gemm_operand lhs, rhs;
+  gemm_limits limits{};
 };
 
 using gemm_batch_index = std::array<std::int64_t, 3>;
@@ -198,12 +206,14 @@ template <class T>
   return (stride < 0 ? -stride : stride) * static_cast<std::int64_t>(sizeof(T));
 }
 
-// The block of lhs that `columns` columns need: read where it is if they are few.
+// The block of lhs that `columns` columns need: read where it is if they are few, unless each step
+// of k is in another page.
 template <class Acc, class L>
 [[nodiscard]] lhs_block<Acc> left_block(const L* lhs, const gemm_operand& o, std::int64_t rows,
                                         std::int64_t k, std::int64_t columns, Acc* packed) {
   if constexpr (std::is_same_v<Acc, L>) {
-    if (columns <= 2 * tile_columns<Acc>) {
+    const bool is_near = o.column_stride == 1 || stride_bytes<Acc>(o.column_stride) <= 256;
+    if (columns <= tile_columns<Acc> || (is_near && columns <= 2 * tile_columns<Acc>)) {
       return {lhs, o.row_stride, o.column_stride, tile_rows * o.row_stride};
     }
   }
@@ -229,6 +239,41 @@ template <class Acc, class R>
   }
   pack_rhs(k, columns, rhs, o.row_stride, o.column_stride, packed);
   return {packed, tile_columns<Acc>};
+}
+
+// Fetches a tile's rows of the steps [begin, end) of k: they are packed later, when the time that
+// memory takes can no longer be hidden.
+template <class L>
+void fetch_rows(const L* lhs, const gemm_operand& o, int rows, std::int64_t begin,
+                std::int64_t end) noexcept {
+  constexpr std::int64_t line = 64 / sizeof(L);
+  if (o.column_stride == 1) {
+    for (int row = 0; row < rows; ++row) {
+      for (std::int64_t k = begin; k < end; k += line) {
+        __builtin_prefetch(lhs + row * o.row_stride + k, 0, 2);
+      }
+    }
+  } else if (o.row_stride == 1) {
+    for (std::int64_t k = begin; k < end; ++k) __builtin_prefetch(lhs + k * o.column_stride, 0, 2);
+  }
+}
+
+// The steps of k that a tile needs: [begin, end), empty if none.
+struct gemm_span {
+  std::int64_t begin, end;
+};
+[[nodiscard]] constexpr gemm_span span_of_tile(const gemm_shape& shape, std::int64_t row, int rows,
+                                               std::int64_t column, int columns) noexcept {
+  gemm_span span{0, shape.k};
+  const auto limit = [&](std::int8_t sign, std::int64_t first, int count) {
+    if (sign > 0) span.end = std::min(span.end, first + count);
+    if (sign < 0) span.begin = std::max(span.begin, first);
+  };
+  limit(shape.limits.k_by_row, row, rows);
+  limit(shape.limits.k_by_column, column, columns);
+  const std::int8_t used = shape.limits.column_by_row;
+  const bool is_unused = used > 0 ? column >= row + rows : used < 0 && row >= column + columns;
+  return is_unused || span.end < span.begin ? gemm_span{} : span;
 }
 
 template <class Acc, class L, class R>
@@ -280,7 +325,21 @@ template <class Acc, class L, class R, class Epilogue>
         if constexpr (gemm_fetching_epilogue<Epilogue>) {
           if (gives) epilogue.prefetch(item.batch, row, rows, column, columns);
         }
-        multiply_tile(rows, columns, k, t);
+        const gemm_span needed = span_of_tile(shape, row, rows, column, columns);
+        const std::int64_t first = std::max<std::int64_t>(needed.begin - k_begin, 0);
+        const std::int64_t steps =
+            std::max<std::int64_t>(std::min<std::int64_t>(needed.end - k_begin, k) - first, 0);
+        tile_operands<Acc> part = t;
+        part.lhs += first * left.k_stride;
+        part.rhs += first * right.k_stride;
+        if (!last) {  // this panel's share of the next chunk
+          const std::int64_t next = std::min(shape.k - k_begin - k, plan.chunk);
+          const std::int64_t done = column - item.column;
+          fetch_rows(lhs + offset(shape.lhs, item.batch, row, k_begin + k), shape.lhs, rows,
+                     next * done / item.columns,
+                     next * std::min(done + width, item.columns) / item.columns);
+        }
+        multiply_tile(rows, columns, steps, part);
         if constexpr (gemm_tile_epilogue<Epilogue, Acc>) {
           if (gives) epilogue.tile(item.batch, row, rows, column, columns, finished, width);
         } else {

@@ -119,26 +119,6 @@ void move_box(int rank, const std::int64_t* dims, const std::int64_t* box,
   }
 }
 
-/// Sums along the middle of [outer, size, inner], up to each element; backwards from the end.
-template <class T>
-void cumulative_sum(std::int64_t outer, std::int64_t size, std::int64_t inner, bool backwards,
-                    const T* in, T* out) {
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t k = 0; k < inner; ++k) {
-      T sum{};
-      for (std::int64_t i = 0; i < size; ++i) {
-        const std::int64_t at = (o * size + (backwards ? size - 1 - i : i)) * inner + k;
-        if constexpr (std::is_same_v<T, bf16>) {
-          sum = bf16(static_cast<f32>(sum) + static_cast<f32>(in[at]));
-        } else {
-          sum = static_cast<T>(sum + in[at]);
-        }
-        out[at] = sum;
-      }
-    }
-  }
-}
-
 /// The first place of the largest (or smallest) element along the middle of [outer, size, inner];
 /// a NaN counts as the extremum, as in NumPy.
 template <class T>

@@ -74,6 +74,70 @@ template <class T, int N>
   }
 }
 
+/// x y, and exactly 0 where a factor is 0, against infinity and NaN too.
+template <std::floating_point T, int N>
+[[nodiscard]] ATLED_INLINE vec<T, N> strong_product(vec<T, N> x, vec<T, N> y) noexcept {
+#if ATLED_MASK_REGISTERS
+  // one compare masks the next, and that the product: three instructions
+  if constexpr (std::same_as<T, f32> && N == 16) {
+    const auto zero = _mm512_setzero_ps();
+    const auto x_counts = _mm512_cmp_ps_mask(x.r, zero, _CMP_NEQ_UQ);
+    const auto both_count = _mm512_mask_cmp_ps_mask(x_counts, y.r, zero, _CMP_NEQ_UQ);
+    return {_mm512_maskz_mul_ps(both_count, x.r, y.r)};
+  } else if constexpr (std::same_as<T, f64> && N == 8) {
+    const auto zero = _mm512_setzero_pd();
+    const auto x_counts = _mm512_cmp_pd_mask(x.r, zero, _CMP_NEQ_UQ);
+    const auto both_count = _mm512_mask_cmp_pd_mask(x_counts, y.r, zero, _CMP_NEQ_UQ);
+    return {_mm512_maskz_mul_pd(both_count, x.r, y.r)};
+  } else if constexpr (split<T, N>) {
+    return {strong_product(x.lo, y.lo), strong_product(x.hi, y.hi)};
+  } else
+#endif
+  {
+    const auto zero = splat<N>(T{0});
+    return select((x == zero) | (y == zero), zero, x * y);
+  }
+}
+
+namespace detail {
+
+#if ATLED_MASK_REGISTERS
+// 1 / v to 14 bits, the same for any N.
+template <int N>
+ATLED_INLINE vec<f32, N> rough_reciprocal(vec<f32, N> v) noexcept {
+  if constexpr (N == 16) {
+    return {_mm512_maskz_rcp14_ps(0xffff, v.r)};
+  } else if constexpr (N == 8) {
+    return {_mm256_maskz_rcp14_ps(0xff, v.r)};
+  } else if constexpr (N == 4) {
+    return {_mm_maskz_rcp14_ps(0xf, v.r)};
+  } else {
+    return low(rough_reciprocal(join(v, v)));
+  }
+}
+#endif
+
+}  // namespace detail
+
+/// a / b, within 1 ulp, for b whose reciprocal is a normal number. From a table's 14 bits and
+/// Newton's steps where that is quicker than the division, which keeps a port for 16 cycles.
+template <std::floating_point T, int N>
+[[nodiscard]] ATLED_INLINE vec<T, N> quotient(vec<T, N> a, vec<T, N> b) noexcept {
+#if ATLED_MASK_REGISTERS
+  if constexpr (split<T, N>) {
+    return {quotient(a.lo, b.lo), quotient(a.hi, b.hi)};
+  } else if constexpr (std::same_as<T, f32>) {
+    const auto guess = detail::rough_reciprocal(b);
+    const auto reciprocal = fma(guess, fma(-guess, b, splat<N>(T{1})), guess);
+    const auto rounded = a * reciprocal;
+    return fma(fma(-rounded, b, a), reciprocal, rounded);
+  } else
+#endif
+  {
+    return a / b;
+  }
+}
+
 /// The magnitude of `v` with the sign bit of `sign`.
 template <std::floating_point T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> copysign(vec<T, N> v, vec<T, N> sign) noexcept {

@@ -202,8 +202,11 @@ struct mul {
 struct strong_mul {
   template <class T, int N>
   ATLED_INLINE static vec<T, N> apply(vec<T, N> x, vec<T, N> y) {
-    const auto zero = splat<N>(T{});
-    return select((x == zero) | (y == zero), zero, x * y);
+    if constexpr (std::floating_point<T>) {
+      return strong_product(x, y);
+    } else {
+      return x * y;
+    }
   }
 };
 struct div {

@@ -89,7 +89,7 @@ ATLED_INLINE vec<T, N> clamp(vec<T, N> v, T low, T high) noexcept {
   return pick<true>(splat<N>(low), pick<false>(splat<N>(high), v));
 }
 
-// Arguments beyond which exp is 0 or infinite, wide enough to get there by rounding.
+// Arguments beyond which exp is 0 or infinite.
 template <class T>
 inline constexpr T exp_min = std::same_as<T, f32> ? T{-104} : T{-746};
 template <class T>
@@ -100,8 +100,13 @@ inline constexpr T exp_max = std::same_as<T, f32> ? T{89} : T{710};
 /// e^x, within 1 ulp.
 template <std::floating_point T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> exp(vec<T, N> x) noexcept {
-  const auto parts = detail::reduce_exp(detail::clamp(x, detail::exp_min<T>, detail::exp_max<T>));
-  return scale_pow2(detail::exp_small(parts.r), parts.n);
+  // A lane that would underflow to 0 computes e^0: a processor takes a hundred cycles to get there,
+  // and -inf is what a mask puts in half of all scores.
+  const auto zero = splat<N>(T{0});
+  const auto vanishes = x < splat<N>(detail::exp_min<T>);
+  const auto safe = select(vanishes, zero, detail::pick<false>(splat<N>(detail::exp_max<T>), x));
+  const auto parts = detail::reduce_exp(safe);
+  return select(vanishes, zero, scale_pow2(detail::exp_small(parts.r), parts.n));
 }
 
 /// e^x - 1, within 2 ulp; its relative error is small near 0 too.
@@ -138,7 +143,7 @@ ATLED_INLINE vec<T, N> log_of_parts(vec<T, N> k, vec<T, N> f) noexcept {
     return fma(k, high, f + tail);
   } else {
     // log(1 + f) = 2 atanh(s) = f - s (f - R) with s = f / (2 + f), R in powers of s^2.
-    const auto s = f / (splat<N>(T{2}) + f);
+    const auto s = quotient(f, splat<N>(T{2}) + f);
     const auto z = s * s;
     const auto p = polynomial(z, 0x1.555555555554fp-1, 0x1.999999999c187p-2, 0x1.24924921e32e7p-2,
                               0x1.c71c7490db5afp-3, 0x1.745c4a95981b2p-3, 0x1.3b35c9fdc1541p-3,
@@ -194,7 +199,7 @@ template <std::floating_point T, int N>
   const auto half = detail::pick<false>(splat<N>(single ? T{10} : T{20}), size);
   const auto parts = detail::reduce_exp(half + half);
   const auto sum = fma(detail::pow2_of(parts.shifted), detail::exp_small(parts.r), splat<N>(T{1}));
-  const auto far = splat<N>(T{1}) - splat<N>(T{2}) / sum;
+  const auto far = splat<N>(T{1}) - quotient(splat<N>(T{2}), sum);
   return copysign(select(size < splat<N>(T{0.5625}), near, far), x);
 }
 
@@ -204,7 +209,7 @@ template <std::floating_point T, int N>
   const auto one = splat<N>(T{1});
   const auto e = exp(-abs(x));
   const auto sum = one + e;
-  const auto y = select(x < splat<N>(T{0}), e, one) / sum;
+  const auto y = quotient(select(x < splat<N>(T{0}), e, one), sum);
   return fma(y, (sum - one) - e, y);  // what rounding the sum added, taken out to first order
 }
 

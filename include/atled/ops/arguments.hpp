@@ -24,6 +24,11 @@ struct sizes {
   constexpr std::int64_t operator[](int i) const { return dims[i]; }
 };
 
+struct reversed_option {};
+
+/// From the last to the first: `cumsum(x, 0, reversed)`, `scan(f, init, xs, reversed)`.
+inline constexpr reversed_option reversed{};
+
 namespace ir {
 
 /// Reports that arguments do not fit: the result of an ill-formed call.

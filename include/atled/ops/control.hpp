@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/ops/arguments.hpp"
 #include "atled/ops/bodies.hpp"
 
 #include <tuple>
@@ -13,14 +14,11 @@
 namespace atled {
 
 /// Options of loops.
-struct reversed_option {};
 template <std::int64_t N>
 struct length_option {};
 template <std::int64_t N>
 struct max_trips_option {};
 
-/// `scan(f, init, xs, reversed)`: from the last row to the first.
-inline constexpr reversed_option reversed{};
 /// `scan(f, init, length<10>)`: ten trips without rows; f(carry) gives (carry, y).
 template <std::int64_t N>
 inline constexpr length_option<N> length{};
@@ -106,7 +104,8 @@ constexpr auto begin_carry(ir::builder& b, const F& next_of, const Init& init, c
   if constexpr (!std::is_same_v<Init, decltype(carry)>) {
     const std::int64_t region = b.new_region();
     b.open_loop();
-    const auto next = next_of(bound_tree(b, op::carry, carry, region), bound_tree(b, op::item, item, region));
+    const auto next =
+        next_of(bound_tree(b, op::carry, carry, region), bound_tree(b, op::item, item, region));
     b.close_region();
     carry = as_expressions(b, init, next);
   }

@@ -1,11 +1,9 @@
 // atled/ops/cumulative.hpp: running sums, products and extremes along an axis.
-// Reads: ops/reduce.hpp, ops/slice.hpp. cumsum is an op; the others double their reach in log2(n)
-// steps, so that their derivatives follow from the steps and divide by nothing.
+// Reads: ops/reduce.hpp. Their derivatives are in passes/jvp_cumulative.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/reduce.hpp"
-#include "atled/ops/slice.hpp"
 
 namespace atled {
 
@@ -29,30 +27,6 @@ constexpr running begin_running(const expr& in, const axes& along, const call_si
   return {x, ir::resolved_axis(b, x.type(), along.list[0])};
 }
 
-/// Each element combined with all before it; `neutral` stands before the first.
-constexpr expr running_combination(op code, const running& r, double neutral) {
-  ir::builder& b = r.x.builder();
-  if (r.axis_id < 0) return {b, ir::poison};
-  const dtype element = r.x.type().element;
-  ir::operand out = r.x.as(code == op::mul ? sum_type(element) : element);
-  const shape dims = out.type().dims;
-  shape none{};
-  none.rank = dims.rank;
-  shape ones = dims;
-  for (int i = 0; i < dims.rank; ++i) ones[i] = 1;
-  const int filler = b.constant(neutral, out.type().element);
-  for (std::int64_t reach = 1; reach < dims[r.axis_id]; reach *= 2) {
-    shape kept_dims = dims;
-    kept_dims[r.axis_id] -= reach;
-    shape low = none;
-    low[r.axis_id] = reach;
-    const int part = b.slice(out.id(), none, kept_dims, ones);
-    const ir::operand moved(b, b.pad(part, filler, low, none, dims));
-    out = ir::operand::combine(code, out, moved);
-  }
-  return element == dtype::bf16 ? out.as(element) : out;
-}
-
 /// The smallest (largest) value of a type, beside which every other wins.
 constexpr double lowest_of(dtype element, bool lowest) {
   if (is_floating(element)) return lowest ? -__builtin_inf() : __builtin_inf();
@@ -70,52 +44,88 @@ constexpr double lowest_of(dtype element, bool lowest) {
   }
 }
 
-constexpr expr running_extreme(op code, const running& r) {
-  if (r.axis_id < 0) return {r.x.builder(), ir::poison};
-  return running_combination(code, r, lowest_of(r.x.type().element, code == op::max));
+/// Which end a running result begins at.
+struct running_order {
+  bool is_reversed = false;
+
+  constexpr running_order() = default;
+  constexpr running_order(reversed_option) : is_reversed(true) {}  // NOLINT: converts
+};
+
+constexpr expr running_result(op code, const running& r, dtype element, running_order order) {
+  ir::builder& b = r.x.builder();
+  if (r.axis_id < 0) return {b, ir::poison};
+  ir::attribute_list attributes = ir::attribute_list::of(r.axis_id);
+  attributes.push(order.is_reversed ? 1 : 0);
+  const ir::operand out(b, b.append(code, {r.x.as(element).id()}, attributes));
+  return r.x.type().element == dtype::bf16 ? out.as(dtype::bf16) : out;
 }
 
 }  // namespace detail
 
-/// The sums of each element and all before it along one axis; without one, of the flattened tensor.
+/// The sums of each element and all before it along one axis, or `reversed` and all behind it;
+/// without an axis, of the flattened tensor.
 ///
 /// bf16 is summed in f32, booleans are counted as i32.
 /// Gradient: the running sum of d_out from the other end.
 /// Ill-formed: an axis out of range.
 [[nodiscard]] constexpr expr cumsum(const expr& x, axes along = {},
+                                    detail::running_order order = {},
                                     call_site at = call_site::here()) {
   const detail::running r = detail::begin_running(x, along, at.in("cumsum"));
   ir::builder& b = r.x.builder();
   if (r.axis_id < 0) return {b, ir::poison};
   const dtype element = r.x.type().element;
   const ir::operand in = r.x.as(detail::sum_type(element));
-  const ir::operand out(b, b.append(op::cumsum, {in.id()}, ir::attribute_list::of(r.axis_id)));
+  const op code = order.is_reversed ? op::reverse_cumsum : op::cumsum;
+  const ir::operand out(b, b.append(code, {in.id()}, ir::attribute_list::of(r.axis_id)));
   return element == dtype::bf16 ? out.as(element) : out;
 }
 
-/// The products of each element and all before it along one axis.
+/// The products of each element and all before it (`reversed`: behind it) along one axis.
 ///
-/// Cost: log2(n) products of the whole.
-/// Gradient: without division, so right where factors are 0.
+/// Gradient: log2(n) products of the whole and no division, so right where factors are 0.
 /// Ill-formed: an axis out of range.
 [[nodiscard]] constexpr expr cumprod(const expr& x, axes along = {},
+                                     detail::running_order order = {},
                                      call_site at = call_site::here()) {
   const detail::running r = detail::begin_running(x, along, at.in("cumprod"));
-  return detail::running_combination(op::mul, r, 1);
+  if (r.axis_id < 0) return {r.x.builder(), ir::poison};
+  return detail::running_result(op::cumprod, r, detail::sum_type(r.x.type().element), order);
 }
 
-/// The largest of each element and all before it along one axis.
+/// The largest of each element and all before it (`reversed`: behind it) along one axis.
 ///
-/// Cost: log2(n) comparisons of the whole.
+/// Gradient: log2(n) selections of the whole; equal elements share evenly.
 /// Ill-formed: an axis out of range.
 [[nodiscard]] constexpr expr cummax(const expr& x, axes along = {},
+                                    detail::running_order order = {},
                                     call_site at = call_site::here()) {
-  return detail::running_extreme(op::max, detail::begin_running(x, along, at.in("cummax")));
+  const detail::running r = detail::begin_running(x, along, at.in("cummax"));
+  if (r.axis_id < 0) return {r.x.builder(), ir::poison};
+  return detail::running_result(op::cummax, r, r.x.type().element, order);
 }
-/// The smallest of each element and all before it along one axis; all else as `cummax`.
+/// The smallest of each element and all before it; all else as `cummax`.
 [[nodiscard]] constexpr expr cummin(const expr& x, axes along = {},
+                                    detail::running_order order = {},
                                     call_site at = call_site::here()) {
-  return detail::running_extreme(op::min, detail::begin_running(x, along, at.in("cummin")));
+  const detail::running r = detail::begin_running(x, along, at.in("cummin"));
+  if (r.axis_id < 0) return {r.x.builder(), ir::poison};
+  return detail::running_result(op::cummin, r, r.x.type().element, order);
+}
+
+/// log(sum(exp)) of each element and all before it (`reversed`: behind it) along one axis, without
+/// overflow; -inf where all are. Integers become f32, bf16 is summed in f32.
+///
+/// Gradient: each element by its weight in the sum, from log2(n) steps of the whole.
+/// Ill-formed: an axis out of range.
+[[nodiscard]] constexpr expr cumlogsumexp(const expr& x, axes along = {},
+                                          detail::running_order order = {},
+                                          call_site at = call_site::here()) {
+  const detail::running r = detail::begin_running(x, along, at.in("cumlogsumexp"));
+  if (r.axis_id < 0) return {r.x.builder(), ir::poison};
+  const bool is_wide = r.x.type().element == dtype::f64;
+  return detail::running_result(op::cumlogsumexp, r, is_wide ? dtype::f64 : dtype::f32, order);
 }
 
 }  // namespace atled

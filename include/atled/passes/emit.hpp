@@ -177,6 +177,12 @@ class emitter : public dot_emitter {
     } else if (code == op::dynamic_slice || code == op::dynamic_update_slice) {
       const int start = code == op::dynamic_slice ? 1 : 2;
       if (g_[id].num_operands > start) k.index = g_.type(g_.operand(id, start)).element;
+    } else if (code == op::external) {
+      instruction which{};
+      which.kind = instruction_kind::constant;
+      which.element = dtype::i64;
+      which.bits = g_.attribute(id);
+      emit(which);
     }
     step s{};
     s.domain = g_[id].type.dims;

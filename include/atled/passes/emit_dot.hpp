@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atled/passes/emit_loop.hpp"
+#include "atled/passes/triangle.hpp"
 
 namespace atled::passes::detail {
 
@@ -13,8 +14,14 @@ class dot_emitter : protected loop_emitter {
   /// A product that walks its operands in more ways than five loops can.
   bool unsupported = false;
 
+  constexpr dot_emitter(const ir::graph& g, const layout& views, const grouping& groups,
+                        const storage& kept, const donation& donated, plan& out)
+      : loop_emitter(g, views, groups, kept, donated, out) {
+    find_triangles(g, upper_halves_);
+  }
+
  protected:
-  using loop_emitter::loop_emitter;
+  upper_halves upper_halves_{};
 
   constexpr void emit_dot(int at) {
     group_now_ = at;
@@ -38,6 +45,7 @@ class dot_emitter : protected loop_emitter {
     for (int i = 0; i < axes.num_contract; ++i) s.k *= g_.type(lhs).dims[axes.lhs_contract[i]];
     s.lhs_k = contract_stride(lhs, axes.lhs_contract, axes.num_contract);
     s.rhs_k = contract_stride(rhs, axes.rhs_contract, axes.num_contract);
+    s.limits = limits_of(id, axes);
     out_.flops += 2 * g_[id].type.size() * s.k;
     for (int i = 0; i < num_locals_; ++i) {
       if (locals_[i].needed && locals_[i].node != id) out_.flops += g_[locals_[i].node].type.size();
@@ -69,6 +77,40 @@ class dot_emitter : protected loop_emitter {
     slots_[num_slots_] = slot{v.base, v.offset, {}, access::unit, false};
     for (int a = 0; a < domain_.rank; ++a) slots_[num_slots_].strides[a] = strides[a];
     ++num_slots_;
+  }
+
+  // What the triangles of operands and result spare. Rows, columns and k must be one axis each.
+  [[nodiscard]] constexpr dot_limits limits_of(int id, const ir::dot_axes& axes) const {
+    const int lhs = g_.operand(id, 0);
+    const int rhs = g_.operand(id, 1);
+    const int last = g_[id].type.rank() - 1;
+    const bool is_plain = axes.num_contract == 1 && last == axes.num_batch + 1 &&
+                          g_.type(lhs).rank() == axes.num_batch + 2 &&
+                          g_.type(rhs).rank() == axes.num_batch + 2;
+    if (!is_plain) return {};
+    dot_limits out{};
+    const upper_half& left = upper_halves_.of[lhs];
+    if (left.value == above_diagonal::is_zero) {
+      const char row = axes.role_of_lhs(left.row);
+      const char column = axes.role_of_lhs(left.column);
+      if (row == 'f' && column == 'c') out.k_by_row = 1;
+      if (row == 'c' && column == 'f') out.k_by_row = -1;
+    }
+    const upper_half& right = upper_halves_.of[rhs];
+    if (right.value == above_diagonal::is_zero) {
+      const char row = axes.role_of_rhs(right.row);
+      const char column = axes.role_of_rhs(right.column);
+      if (row == 'f' && column == 'c') out.k_by_column = 1;
+      if (row == 'c' && column == 'f') out.k_by_column = -1;
+    }
+    const upper_half& sums = upper_halves_.of[id];
+    if (sums.unread && sums.unread_row == last - 1 && sums.unread_column == last) {
+      out.column_by_row = 1;
+    }
+    if (sums.unread && sums.unread_row == last && sums.unread_column == last - 1) {
+      out.column_by_row = -1;
+    }
+    return out;
   }
 
   [[nodiscard]] constexpr std::int64_t contract_stride(int x, const int* axes, int count) const {

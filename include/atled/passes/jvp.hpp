@@ -5,6 +5,7 @@
 #pragma once
 
 #include "atled/passes/collective.hpp"
+#include "atled/passes/jvp_cumulative.hpp"
 #include "atled/passes/jvp_linalg.hpp"
 #include "atled/passes/jvp_regions.hpp"
 #include "atled/passes/removable.hpp"
@@ -422,6 +423,14 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     }
     case op::scatter_max:  // dz = the mean of the tangents of what is equal to z
       return scatter_max_rule(b, z, tangents);
+    case op::cumprod:
+      return cumprod_rule(b, z, x, dx);
+    case op::cummax:
+      return cummax_rule(b, z, x, dx, op::max);
+    case op::cummin:
+      return cummax_rule(b, z, x, dx, op::min);
+    case op::cumlogsumexp:
+      return cumlogsumexp_rule(b, z, x, dx);
     case op::cholesky:
       return cholesky_rule(b, z, dx);
     case op::triangular_solve:
@@ -502,6 +511,11 @@ constexpr bool region_tangent(ir::builder& b, int z, const activity& active,
 
 }  // namespace detail
 
+/// No tangent passes this node, so that those of its operands are not wanted for its sake.
+[[nodiscard]] constexpr bool is_flat(const ir::graph& g, int id) {
+  return g[id].code == op::stop_gradient || !is_floating(g.type(id).element);
+}
+
 /// Appends the tangents of `outputs`, given those of `inputs`.
 ///
 /// Pre: `inputs` are nodes that the nodes on the way to `outputs` depend on through these ids only:
@@ -526,7 +540,7 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
     if (id >= first) needed[last - id] = true;
   }
   for (int id = last; id >= first; --id) {
-    if (!needed[last - id]) continue;
+    if (!needed[last - id] || is_flat(b.g, id)) continue;
     for (int i = 0; i < b.g[id].num_operands; ++i) {
       if (const int x = b.g.operand(id, i); x >= first) needed[last - x] = true;
     }

@@ -75,21 +75,21 @@ struct free_list {
 
 /// True if the step reads `in` exactly where it writes `out`, and never after having written.
 ///
-/// Kernels work element by element within a row, instruction after instruction: a load that comes
-/// before the first store to the same place is safe.
+/// Kernels work element by element within a row, each element in the order of the instructions: a
+/// load is safe that stands before the first store to the same place.
 [[nodiscard]] constexpr bool overwrites_safely(const plan& p, const step& s, int out_slot,
                                                int in_base) {
   const kernel& k = p.kernels[s.kernel];
   if (k.kind != kernel_kind::loop) return false;
   const slot& out = p.slots[s.slots_begin + out_slot];
-  int first_store = 1 << 20;
-  int first_store_at = 0;
+  int first_store = 1 << 20;  // its stage
+  int first_place = 0;        // and its place in the kernel
   for (int i = 0; i < k.size; ++i) {
     const instruction& at = p.instructions[k.begin + i];
     if (at.kind == instruction_kind::partial && at.slot == out_slot) return false;
     if (at.kind == instruction_kind::store && at.slot == out_slot && at.stage < first_store) {
       first_store = at.stage;
-      first_store_at = i;
+      first_place = i;
     }
   }
   if (first_store % 2 == 0) return false;  // one value a row
@@ -103,7 +103,7 @@ struct free_list {
     for (int i = 0; i < k.size; ++i) {
       const instruction& at = p.instructions[k.begin + i];
       if (at.kind != instruction_kind::load || at.slot != l) continue;
-      if (at.stage > first_store || (at.stage == first_store && i > first_store_at)) return false;
+      if (at.stage > first_store || (at.stage == first_store && i > first_place)) return false;
     }
   }
   return true;

@@ -7,6 +7,9 @@
 
 namespace atled::passes {
 
+/// The arguments of a host function: what one step has numbers for.
+inline constexpr int most_host_arguments = 15;
+
 /// How a kernel's inner loop walks along an operand.
 enum class access : std::uint8_t {
   splat,    ///< one element for the whole row
@@ -86,6 +89,12 @@ struct slot {
   bool is_output;
 };
 
+/// The part of a product that counts, by the signs of differences: +1 where only terms with k <=
+/// row (or k <= column) are not 0, or only sums with column <= row are read; -1: with >=; 0: all.
+struct dot_limits {
+  std::int8_t k_by_row, k_by_column, column_by_row;
+};
+
 /// One launch of a kernel.
 ///
 /// `domain`: loops: all axes, the last one being the row; dots: batch axes, then M and N.
@@ -96,6 +105,7 @@ struct step {
   int slots_begin, num_slots;
   std::int64_t k;             ///< dots: the contracted size
   std::int64_t lhs_k, rhs_k;  ///< dots: strides along it
+  dot_limits limits;          ///< dots
   int reductions;             ///< loops: number of partial results
 };
 

@@ -24,12 +24,11 @@ struct moving_node {
   return into.append(n.code, n.operands, n.num_operands, n.attributes, n.type);
 }
 
-/// Takes over the named axes, the checkpointed calls, and which numbers regions have.
+/// Takes over the named axes, the checkpointed calls, the host functions, and which numbers
+/// regions have.
 constexpr void copy_names(const ir::graph& from, ir::builder& into) {
-  for (int i = 0; i < from.num_axes; ++i) into.g.axes[i] = from.axes[i];
-  into.g.num_axes = from.num_axes;
+  into.copy_tables(from);
   into.g.num_regions = from.num_regions;
-  into.copy_scopes(from);
 }
 
 /// Copies into an empty builder what the outputs of `from` depend on, each node as

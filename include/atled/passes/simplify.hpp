@@ -5,8 +5,9 @@
 // What a rule may do: an identity holds for all values, NaN, infinities and signed zeros included.
 // So x * 0 stays, x + 0.0 stays (it makes -0.0 positive), nothing is reassociated. Exceptions,
 // which are as accurate or more: x^3 and x^4 become products; factors 2^k join other constants;
-// sums of sums, and sums of equal numbers (a power of two of them), become one; disjoint parts are
-// laid side by side in place of being added; the forms of passes/stable.hpp.
+// sums of sums, and sums of equal numbers (a power of two of them), become one; the minus of terms
+// is taken of their sum, which may turn the sign of a sum that is 0; disjoint parts are laid side
+// by side in place of being added; the forms of passes/stable.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -122,6 +123,10 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
       return simplify_reduce(b, n);
     case op::cumsum:
     case op::reverse_cumsum:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
       return n.type.dims[static_cast<int>(n.attributes.values[0])] <= 1 ? n[0] : ir::no_node;
     case op::dot:
       return simplify_dot(b, n);

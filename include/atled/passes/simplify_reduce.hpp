@@ -93,6 +93,10 @@ constexpr int simplify_reduce(simplifier& b, const moving_node& n) {
       return reduce_of_broadcast(b, n);
     case op::transpose:
       return reduce_of_transpose(b, n);
+    case op::neg:  // the minus of one sum in place of many terms
+      return n.code == op::reduce_sum && n.type.size() > 0 && b.type(x).size() > 0
+                 ? make(b, op::neg, {make(b, n.code, {b.g.operand(x, 0)}, n.attributes)})
+                 : ir::no_node;
     default:
       return b.g[x].code == n.code ? reduce_of_reduce(b, n) : ir::no_node;
   }

@@ -77,7 +77,8 @@ class storer {
   }
 
   constexpr void store(int node) {
-    if (!is_source(g_[node].code)) out_.stored[node] = true;
+    const bool has_memory = !is_source(g_[node].code) || groups_.of(node) >= 0;  // or a copy has
+    if (has_memory) out_.stored[node] = true;
   }
 
   // What products, copies and opaque kernels read must lie in memory; so must outputs.

@@ -55,50 +55,54 @@ constexpr int transposed_dot_lhs(ir::builder& b, int ct, int lhs, int rhs,
                                  const ir::dot_axes& axes) {
   const int lhs_rank = b.type(lhs).rank();
   const auto places = dot_places::of(axes, lhs_rank, b.type(rhs).rank());
+  // The factor whose axes come last in lhs is taken second: the transpose then moves whole rows.
+  const bool swaps = lhs_rank > 0 && axes.role_of_lhs(lhs_rank - 1) == 'f';
   ir::dot_axes back{};
   for (int i = 0; i < axes.num_batch; ++i) back.batch(i, axes.rhs_batch[i]);
   for (int i = 0; i < places.rhs_free; ++i) {
     back.contract(places.free_begin_rhs + i, places.rhs_free_axes[i]);
   }
-  // the result has the axes batch, free of lhs, contracted in the order of rhs
+  // the result has the axes batch, then free of lhs and contracted in the order of rhs
+  const int free = axes.num_batch + (swaps ? axes.num_contract : 0);
+  const int contracted = axes.num_batch + (swaps ? 0 : places.lhs_free);
   std::int64_t order = 0;
   for (int i = 0; i < axes.num_batch; ++i) {
     order = ir::with_permuted_axis(order, axes.lhs_batch[i], i);
   }
   for (int i = 0; i < places.lhs_free; ++i) {
-    order = ir::with_permuted_axis(order, places.lhs_free_axes[i], axes.num_batch + i);
+    order = ir::with_permuted_axis(order, places.lhs_free_axes[i], free + i);
   }
   for (int i = 0; i < axes.num_contract; ++i) {
     order = ir::with_permuted_axis(order, axes.lhs_contract[i],
-                                   places.free_begin_rhs + places.rank_of_rhs_contract[i]);
+                                   contracted + places.rank_of_rhs_contract[i]);
   }
-  return permuted(b, b.dot(ct, rhs, back), order);
+  return permuted(b, swaps ? b.dot(rhs, ct, back.swapped()) : b.dot(ct, rhs, back), order);
 }
-
-/// d_rhs = lhs . ct over the free axes of lhs, its axes in the order of rhs.
 constexpr int transposed_dot_rhs(ir::builder& b, int ct, int lhs, int rhs,
                                  const ir::dot_axes& axes) {
   const int rhs_rank = b.type(rhs).rank();
   const auto places = dot_places::of(axes, b.type(lhs).rank(), rhs_rank);
+  const bool swaps = rhs_rank > 0 && axes.role_of_rhs(rhs_rank - 1) == 'c';
   ir::dot_axes back{};
   for (int i = 0; i < axes.num_batch; ++i) back.batch(axes.lhs_batch[i], i);
   for (int i = 0; i < places.lhs_free; ++i) {
     back.contract(places.lhs_free_axes[i], axes.num_batch + i);
   }
-  // the result has the axes batch, contracted in the order of lhs, free of rhs
+  // the result has the axes batch, then contracted in the order of lhs and free of rhs
+  const int contracted = axes.num_batch + (swaps ? places.rhs_free : 0);
+  const int free = axes.num_batch + (swaps ? 0 : axes.num_contract);
   std::int64_t order = 0;
   for (int i = 0; i < axes.num_batch; ++i) {
     order = ir::with_permuted_axis(order, axes.rhs_batch[i], i);
   }
   for (int i = 0; i < axes.num_contract; ++i) {
     order = ir::with_permuted_axis(order, axes.rhs_contract[i],
-                                   axes.num_batch + places.rank_of_lhs_contract[i]);
+                                   contracted + places.rank_of_lhs_contract[i]);
   }
   for (int i = 0; i < places.rhs_free; ++i) {
-    order = ir::with_permuted_axis(order, places.rhs_free_axes[i],
-                                   axes.num_batch + axes.num_contract + i);
+    order = ir::with_permuted_axis(order, places.rhs_free_axes[i], free + i);
   }
-  return permuted(b, b.dot(lhs, ct, back), order);
+  return permuted(b, swaps ? b.dot(ct, lhs, back.swapped()) : b.dot(lhs, ct, back), order);
 }
 
 /// The elements that `pad` took from its first operand.
@@ -394,6 +398,10 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::argmax:
     case op::argmin:
     case op::argsort:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
     case op::custom:
     case op::external:
     case op::external_result:

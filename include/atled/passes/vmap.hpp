@@ -5,6 +5,7 @@
 #pragma once
 
 #include "atled/passes/vmap_collective.hpp"
+#include "atled/passes/vmap_custom.hpp"
 #include "atled/passes/vmap_index.hpp"
 
 namespace atled::passes {
@@ -131,6 +132,10 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::cumsum:
     case op::reverse_cumsum:
     case op::argsort:
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
       return same_op_in_lanes(b, n, behind_lanes(b.g, n.z));
     case op::triangular_solve:
       return vmap_triangular_solve(b, n);
@@ -163,14 +168,16 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::loop:
     case op::cond:
     case op::result_of:
-    case op::custom:
-    case op::custom_linear:
-    case op::custom_part:
-    case op::external:
-    case op::external_result:
       return b.fail("vmap", text(info(b.g[n.z].code).name)
-                                << " on a mapped value: it has no batched "
-                                   "form");
+                                << " on a mapped value: it has no batched form");
+    case op::custom:  // these two are taken apart in `vmap`
+    case op::custom_linear:
+      return ir::poison;
+    case op::custom_part:
+    case op::external_result:
+      return b.append(b.g[n.z].code, {n[0]}, b.g.attributes_of(n.z), n.type(b));
+    case op::external:
+      return vmap_external(b, n);
 
     case op::neg:  // elementwise: lanes are elements like others
     case op::exp:
@@ -292,20 +299,25 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
       n.operands[i] = {stand_in == ir::no_node ? x : stand_in, x >= first && is_mapped[x - first]};
       is_same = is_same && stand_in == ir::no_node;
     }
-    const bool is_own = is_collective(b.g[id].code) && b.g.attribute(id) == axis;
-    if (is_same && !is_own) continue;
+    const op code = b.g[id].code;
+    const bool is_own = is_collective(code) && b.g.attribute(id) == axis;
+    if (is_same && !is_own && code != op::custom_linear) continue;
     const int scope = b.g[id].scope;
     b.site = b.g[id].at;
     b.scope = scope;
     detail::lane_value out{ir::poison, true};
     if (is_own) {
       out = detail::vmap_collective(b, n);
+    } else if (code == op::custom_linear) {  // what it has kept may be mapped
+      out.id = detail::vmap_custom_linear(b, n, inputs, mapped_inputs, axis);
     } else if (!n.any_mapped()) {
       out = {detail::same_op_when_shared(b, n), false};
     } else if (b.type(id).rank() == max_rank) {
       text why;
       why << b.type(id) << " in each of " << size << " lanes: it would have more than 8 axes";
       b.fail("vmap", why);
+    } else if (code == op::custom) {
+      out.id = detail::vmap_custom(b, n, axis);
     } else {
       out.id = detail::vmap_rule(b, n);
     }
@@ -322,4 +334,26 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
   }
 }
 
+namespace detail {
+
+constexpr void on_all_lanes(ir::builder& b, const lane_map& map, int* outputs, int count,
+                            bool* is_mapped) {
+  ids wanted{};
+  ids inputs{};
+  ids mapped{};
+  lane_ids results{};
+  for (int k = 0; k < count; ++k) wanted.push(outputs[k]);
+  for (int i = 0; i < map.count; ++i) {
+    inputs.push(map.inputs[i]);
+    mapped.push(map.mapped[i]);
+  }
+  if (inputs.size == 0) return;
+  vmap(b, wanted, inputs, mapped, map.size, map.axis, results);
+  for (int k = 0; k < count; ++k) {
+    outputs[k] = results.values[k];
+    is_mapped[k] = results.is_mapped[k];
+  }
+}
+
+}  // namespace detail
 }  // namespace atled::passes

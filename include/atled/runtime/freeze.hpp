@@ -147,6 +147,12 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
       out[5] = g.attribute(id, 2);
       return;
     }
+    case op::cumprod:
+    case op::cummax:
+    case op::cummin:
+    case op::cumlogsumexp:
+      out[3] = g.attribute(id, 1);
+      [[fallthrough]];
     case op::cumsum:
     case op::reverse_cumsum: {
       const auto axis = static_cast<int>(g.attribute(id));
@@ -199,6 +205,24 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
       }
       return;
     }
+    case op::external: {  // calls, arguments, bytes from one call's result and arguments to the
+                          // next
+      const std::int64_t calls = g.attribute(id, 1) < 0 ? 1 : g.attribute(id, 1);
+      out[0] = calls;
+      out[1] = g[id].num_operands;
+      out[2] = calls == 0 ? 0 : g.type(id).bytes() / calls;
+      for (int i = 0; i < g[id].num_operands; ++i) {
+        const bool moves = ir::has_axis(g.attribute(id, 2), i) && calls > 0;
+        out[3 + i] = moves ? g.type(g.operand(id, i)).bytes() / calls : 0;
+      }
+      return;
+    }
+    case op::external_result:  // rows, bytes of a row, where the part begins in it, its bytes
+      out[1] = dims[dims.rank - 1];
+      out[0] = dims.size() / out[1];
+      out[2] = g.attribute(id);
+      out[3] = out[0] == 0 ? 0 : g.type(id).bytes() / out[0];
+      return;
     default:
       return;
   }
@@ -222,6 +246,7 @@ constexpr void write_numbers(const ir::graph& g, int id, std::int64_t* out) {
   out.lhs = {lhs.strides[3], s.lhs_k, {lhs.strides[0], lhs.strides[1], lhs.strides[2]}};
   out.rhs = {s.rhs_k, rhs.strides[4], {rhs.strides[0], rhs.strides[1], rhs.strides[2]}};
   out.batch = {s.domain[0], s.domain[1], s.domain[2]};
+  out.limits = {s.limits.k_by_row, s.limits.k_by_column, s.limits.column_by_row};
   return out;
 }
 

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/kernels/cumulative.hpp"
 #include "atled/kernels/decomposition.hpp"
 #include "atled/kernels/gemm.hpp"
 #include "atled/kernels/index.hpp"
@@ -14,6 +15,7 @@
 #include "atled/passes/plan.hpp"
 #include "atled/runtime/function_of.hpp"
 
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -205,13 +207,34 @@ void run_decomposition(const step_data& data, std::byte* const* slots, std::byte
   }
 }
 
+// A host function, once for each lane: operands that move with them, and the result, go on.
+template <ir::external_function Function>
+void run_external(const step_data& data, std::byte* const* slots, std::byte*, int) {
+  const std::int64_t* n = data.numbers;
+  const std::byte* in[passes::most_host_arguments];
+  for (std::int64_t call = 0; call < n[0]; ++call) {
+    for (std::int64_t i = 0; i < n[1]; ++i) in[i] = slots[i] + call * n[3 + i];
+    Function(in, slots[n[1]] + call * n[2]);
+  }
+}
+
 template <op Code, class T, class Index>
 void run_generic(const step_data& data, std::byte* const* slots,
                  [[maybe_unused]] std::byte* workspace, int) {
   const std::int64_t* n = data.numbers;
   if constexpr (Code == op::cumsum || Code == op::reverse_cumsum) {
-    kernels::cumulative_sum(n[0], n[1], n[2], Code == op::reverse_cumsum,
-                            reinterpret_cast<const T*>(slots[0]), reinterpret_cast<T*>(slots[1]));
+    kernels::cumulative<kernels::combine_sum>(n[0], n[1], n[2], Code == op::reverse_cumsum,
+                                              reinterpret_cast<const T*>(slots[0]),
+                                              reinterpret_cast<T*>(slots[1]));
+  } else if constexpr (Code == op::cumlogsumexp) {
+    kernels::cumulative_logsumexp(n[0], n[1], n[2], n[3] != 0, reinterpret_cast<const T*>(slots[0]),
+                                  reinterpret_cast<T*>(slots[1]));
+  } else if constexpr (info(Code).kind == op_kind::cumulative) {
+    using combine = std::conditional_t<
+        Code == op::cumprod, kernels::combine_product,
+        std::conditional_t<Code == op::cummax, kernels::combine_max, kernels::combine_min>>;
+    kernels::cumulative<combine>(n[0], n[1], n[2], n[3] != 0, reinterpret_cast<const T*>(slots[0]),
+                                 reinterpret_cast<T*>(slots[1]));
   } else if constexpr (Code == op::argmax || Code == op::argmin) {
     kernels::arg_extremum(n[0], n[1], n[2], Code == op::argmax,
                           reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]));
@@ -219,6 +242,11 @@ void run_generic(const step_data& data, std::byte* const* slots,
     kernels::argsort(kernels::sort_shape{n[0], n[1], n[2], n[4], n[3] != 0},
                      reinterpret_cast<const T*>(slots[0]), reinterpret_cast<i32*>(slots[1]),
                      workspace);
+  } else if constexpr (Code == op::external_result) {
+    for (std::int64_t row = 0; row < n[0]; ++row) {
+      std::memcpy(slots[1] + row * n[3], slots[0] + row * n[1] + n[2],
+                  static_cast<std::size_t>(n[3]));
+    }
   } else if constexpr (Code == op::dynamic_slice) {
     const auto rank = static_cast<int>(n[0]);
     kernels::move_box<T, Index>(rank, n + 1, n + 1 + rank, slots + 1,
@@ -257,6 +285,9 @@ consteval kernel_function function_for() {
   } else if constexpr (k.kind == passes::kernel_kind::generic &&
                        info(k.code).kind == op_kind::linear) {
     return &run_decomposition<k.code, T>;
+  } else if constexpr (k.kind == passes::kernel_kind::generic && k.code == op::external) {
+    constexpr auto which = static_cast<int>(Program::plan.instructions[k.begin].bits);
+    return &run_external<Program::kernel_graph().externals[which]>;
   } else if constexpr (k.kind == passes::kernel_kind::generic) {
     return &run_generic<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {

@@ -349,6 +349,39 @@ TEST_CASE("gemm: an element has the same bits in a small product and in a large 
   CHECK(atled::same_bits(small, corner));
 }
 
+TEST_CASE("gemm: what limits leave out changes no bit of what counts", "[kernels]") {
+  const std::int64_t m = 75, n = 70, k = 72;
+  using atled::kernels::gemm_limits;
+  const auto keeps = [](std::int8_t sign, std::size_t index, std::size_t fixed) {
+    return sign == 0 || (sign > 0 ? index <= fixed : index >= fixed);
+  };
+  for (const auto [by_row, by_column, used] :
+       {gemm_limits{1, 0, 0}, gemm_limits{-1, 0, 0}, gemm_limits{0, 1, 0}, gemm_limits{0, -1, 0},
+        gemm_limits{0, 0, 1}, gemm_limits{0, 0, -1}, gemm_limits{1, -1, 1}}) {
+    auto lhs = numbers<float>(m * k, 1), rhs = numbers<float>(k * n, 2);
+    for (std::size_t i = 0; i < k; ++i) {
+      for (std::size_t row = 0; row < m; ++row) lhs[row * k + i] *= keeps(by_row, i, row);
+      for (std::size_t column = 0; column < n; ++column) {
+        rhs[i * n + column] *= keeps(by_column, i, column);
+      }
+    }
+    gemm_shape shape{m, n, k, {1, 1, 1}, {k, 1, {}}, {n, 1, {}}};
+    auto whole = product<float>(shape, lhs, rhs);
+    shape.limits = {by_row, by_column, used};
+    for (const int threads : {1, 2}) {
+      auto limited = product<float>(shape, lhs, rhs, threads);
+      for (std::size_t row = 0; row < m; ++row) {
+        for (std::size_t column = 0; column < n; ++column) {
+          if (keeps(used, column, row)) continue;
+          whole[row * n + column] = limited[row * n + column] = 0;
+        }
+      }
+      CAPTURE(static_cast<int>(by_row), static_cast<int>(by_column), static_cast<int>(used));
+      CHECK(atled::same_bits(limited, whole));
+    }
+  }
+}
+
 TEST_CASE("gemm: NaN and infinity stay in their row and column", "[kernels]") {
   const std::int64_t m = 20, n = 37, k = 9;
   auto lhs = numbers<float>(m * k, 1);

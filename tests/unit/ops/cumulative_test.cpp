@@ -49,3 +49,39 @@ TEST_CASE("cumulative: what is ill-formed is one sentence", "[ops]") {
           return cumprod(x, {0, 1});
         }) == "cumprod: f64[2,3] along 2 axes: one axis, or all");
 }
+
+TEST_CASE("cumulative: reversed runs from the other end", "[ops]") {
+  const tensor<f64, 4> x{1, 2, 3, 4};
+  CHECK(values_of([](auto y) { return cumsum(y, 0, reversed); }, x) == numbers{10, 9, 7, 4});
+  CHECK(values_of([](auto y) { return cumprod(y, 0, reversed); }, x) == numbers{24, 24, 12, 4});
+  CHECK(values_of([](auto y) { return cummin(y, 0, reversed); }, x) == numbers{1, 2, 3, 4});
+  CHECK(gradient_of([](auto y) { return cumprod(y, 0, reversed); }, vec3{0, 2, 3}) ==
+        numbers{6, 3, 3});
+}
+
+TEST_CASE("cumprod: second derivatives where factors are 0", "[ops]") {
+  const auto f = [](auto y) { return cumprod(y); };  // x + xy + xyz
+  CHECK(second_of(f, vec3{0, 2, 3}) == numbers{1 + 3 + 2, 1 + 3 + 0, 2 + 0});
+}
+
+TEST_CASE("cummax: equal elements share evenly", "[ops]") {
+  const auto f = [](auto y) { return cummax(y); };
+  CHECK(are_near(gradient_of(f, tensor<f64, 4>{2, 2, 2, 1}),
+                 {1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 3, 1.0 / 2 + 1.0 / 3 + 1.0 / 3, 2.0 / 3, 0}));
+  CHECK(gradient_of(f, tensor<f64, 4>{1, 3, 2, 3}) == numbers{1, 2.5, 0, 0.5});
+}
+
+TEST_CASE("cumlogsumexp: neither overflow nor NaN", "[ops]") {
+  const auto f = [](auto y) { return cumlogsumexp(y); };
+  const vec3 large{1000, 1000, -infinity};
+  const double two = 1000 + std::log(2.0);
+  CHECK(are_near(values_of(f, large), {1000, two, two}));
+  CHECK(are_near(gradient_of(f, large), {2, 1, 0}));
+  const vec3 nothing{-infinity, -infinity, 0};
+  CHECK(are_near(values_of(f, nothing), {-infinity, -infinity, 0}));
+  for (const double value : gradient_of(f, nothing)) CHECK(std::isfinite(value));
+  const tensor<f64, 4> x{0.5, -1, 2, 0.1};
+  const auto differences = difference_of(f, x);
+  const auto gradient = gradient_of(f, x);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(gradient[i] - differences[i]) < 1e-8);
+}
