@@ -167,26 +167,6 @@ class region_joiner {
 
   [[nodiscard]] constexpr int placed(int id) const { return id < 0 ? id : place_[id] - 1; }
 
-  /// Calls `fn` for all that must be placed before `id`; a team is placed as its first.
-  template <class Fn>
-  constexpr void for_each_dependence(int id, Fn&& fn) const {
-    switch (g_[id].code) {
-      case op::result_of: {
-        const int of = g_.operand(id, 0);
-        if (g_[of].code == op::loop && g_.attribute(id) < g_.attribute(of, 4)) {
-          const int carry = g_.operand(of, static_cast<int>(g_.attribute(id)));
-          if (is_constant(carry)) return fn(g_.operand(carry, 0));
-        }
-        return fn(team_[of] - 1);
-      }
-      case op::loop:
-        return for_each_of_loop(id, fn);
-      case op::cond:
-        return for_each_of_cond(id, fn);
-      default:
-        for (int i = 0; i < g_[id].num_operands; ++i) fn(g_.operand(id, i));
-    }
-  }
   template <class Fn>
   constexpr void for_each_of_loop(int first, Fn&& fn) const {
     for (int id = first; id >= 0; id = next_[id] - 1) {
@@ -213,6 +193,26 @@ class region_joiner {
     }
   }
 
+  /// Calls `fn` for all that must be placed before `id`; a team is placed as its first.
+  template <class Fn>
+  constexpr void for_each_dependence(int id, Fn&& fn) const {
+    switch (g_[id].code) {
+      case op::result_of: {
+        const int of = g_.operand(id, 0);
+        if (g_[of].code == op::loop && g_.attribute(id) < g_.attribute(of, 4)) {
+          const int carry = g_.operand(of, static_cast<int>(g_.attribute(id)));
+          if (is_constant(carry)) return fn(g_.operand(carry, 0));
+        }
+        return fn(team_[of] - 1);
+      }
+      case op::loop:
+        return for_each_of_loop(id, fn);
+      case op::cond:
+        return for_each_of_cond(id, fn);
+      default:
+        for (int i = 0; i < g_[id].num_operands; ++i) fn(g_.operand(id, i));
+    }
+  }
   // Depth first, with a stack of its own: a node is pushed again below what it waits for.
   constexpr void place(int root) {
     if (root < 0) return;
@@ -262,6 +262,21 @@ class region_joiner {
     return keep(b_, moving);
   }
 
+  /// Calls `fn` once for each live carry, or item, of a team.
+  template <class Fn>
+  constexpr void for_each_bound(int first, op code, Fn&& fn) {
+    ++stamp_;
+    for (int id = first; id >= 0; id = next_[id] - 1) {
+      const auto loop = ir::loop_parts::of(g_, id);
+      for (int i = 0; i < loop.num_carries + loop.num_items; ++i) {
+        const int x = loop.carry(i);
+        if (g_[x].code != code || !live_[x] || seen_[x] == stamp_) continue;
+        seen_[x] = stamp_;
+        fn(x);
+      }
+    }
+  }
+
   constexpr int copy_loop(int first) {
     const auto like = ir::loop_parts::of(g_, first);
     ir::operand_list operands{};
@@ -289,21 +304,6 @@ class region_joiner {
     return ir::make_loop(b_, like.region, like.depth, like.trips, like.flags, carries, items, ys,
                          operands);
   }
-  /// Calls `fn` once for each live carry, or item, of a team.
-  template <class Fn>
-  constexpr void for_each_bound(int first, op code, Fn&& fn) {
-    ++stamp_;
-    for (int id = first; id >= 0; id = next_[id] - 1) {
-      const auto loop = ir::loop_parts::of(g_, id);
-      for (int i = 0; i < loop.num_carries + loop.num_items; ++i) {
-        const int x = loop.carry(i);
-        if (g_[x].code != code || !live_[x] || seen_[x] == stamp_) continue;
-        seen_[x] = stamp_;
-        fn(x);
-      }
-    }
-  }
-
   constexpr int copy_cond(int first) {
     const auto like = ir::cond_parts::of(g_, first);
     ir::operand_list operands{};

@@ -28,9 +28,9 @@ struct planned_graph : Source {
 /// Body number `Part` of the loop or cond `Node` of `Source::open_graph`.
 template <class Source, int Node, int Part>
 struct body_source {
-  [[nodiscard]] static consteval const ir::graph& open_graph() { return Source::open_graph(); }
+  [[nodiscard]] static constexpr const ir::graph& open_graph() { return Source::open_graph(); }
   static constexpr ir::graph closed = passes::closed_part(open_graph(), {Node, Part});
-  [[nodiscard]] static consteval const ir::graph& kernel_graph() { return closed; }
+  [[nodiscard]] static constexpr const ir::graph& kernel_graph() { return closed; }
   static constexpr passes::donation donated = passes::part_donation(open_graph(), {Node, Part});
 };
 template <class Source, int Node, int Part>
@@ -80,7 +80,7 @@ struct lowered_graph;
 /// The bodies of one loop or cond, lowered.
 template <class Source, int Node>
 struct lowered_region {
-  [[nodiscard]] static consteval const ir::graph& g() { return Source::open_graph(); }
+  [[nodiscard]] static constexpr const ir::graph& g() { return Source::open_graph(); }
   static constexpr auto num_parts = static_cast<std::size_t>(passes::num_parts(g(), Node));
   static constexpr bool is_loop = g()[Node].code == op::loop;
 
@@ -169,7 +169,7 @@ struct lowered_region {
 /// Tables and functions of a plan.
 template <class Planned>
 struct lowered_graph {
-  [[nodiscard]] static consteval const ir::graph& g() { return Planned::kernel_graph(); }
+  [[nodiscard]] static constexpr const ir::graph& g() { return Planned::kernel_graph(); }
   static constexpr runtime::frozen_sizes sizes =
       runtime::detail::sizes_of(Planned::plan, g().num_outputs);
   static constexpr auto tables = runtime::freeze<sizes>(g(), Planned::plan);

@@ -193,7 +193,7 @@ struct expanded_function
   using simplified::graph;
   static constexpr ir::graph expanded = passes::expanded(graph);
 
-  [[nodiscard]] static consteval const ir::graph& open_graph() { return expanded; }
+  [[nodiscard]] static constexpr const ir::graph& open_graph() { return expanded; }
   [[nodiscard]] static constexpr tensor_type output_type(int index) {
     return graph.num_outputs > index ? graph.type(graph.outputs[index])
                                      : tensor_type{dtype::f32, {}};
@@ -203,12 +203,12 @@ struct expanded_function
 /// The graph without the bodies of its loops and branches.
 template <class Open, bool HasRegions>
 struct closed_function {
-  [[nodiscard]] static consteval const ir::graph& kernel_graph() { return Open::open_graph(); }
+  [[nodiscard]] static constexpr const ir::graph& kernel_graph() { return Open::open_graph(); }
 };
 template <class Open>
 struct closed_function<Open, true> {
   static constexpr ir::graph closed = passes::closed_program(Open::open_graph());
-  [[nodiscard]] static consteval const ir::graph& kernel_graph() { return closed; }
+  [[nodiscard]] static constexpr const ir::graph& kernel_graph() { return closed; }
 };
 
 template <class F, class Given, class... Args>
