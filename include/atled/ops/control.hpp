@@ -1,175 +1,18 @@
-// atled/ops/control.hpp: loops and branches that run as such: scan, map, while_loop, fori_loop,
-// cond, switch_. Reads: ops/bodies.hpp, ir/regions.hpp. A plain `for` in a traced function is
-// unrolled; these are not. Their functions may capture: they are called while tracing.
+// atled/ops/control.hpp: loops and branches that run as such: while_loop, fori_loop, cond, switch_.
+// Reads: ops/scan.hpp, ir/regions.hpp. A plain `for` in a traced function is unrolled; these are
+// not. Their functions may capture: they are called while tracing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/ops/arguments.hpp"
-#include "atled/ops/bodies.hpp"
-
-#include <tuple>
-#include <type_traits>
-#include <utility>
+#include "atled/ops/associative_scan.hpp"
 
 namespace atled {
 
-/// Options of loops.
-template <std::int64_t N>
-struct length_option {};
-template <std::int64_t N>
-struct max_trips_option {};
-
-/// `scan(f, init, length<10>)`: ten trips without rows; f(carry) gives (carry, y).
-template <std::int64_t N>
-inline constexpr length_option<N> length{};
 /// `while_loop(c, f, init, max_trips<64>)`: it ends after 64 trips at the latest.
 template <std::int64_t N>
+struct max_trips_option {};
+template <std::int64_t N>
 inline constexpr max_trips_option<N> max_trips{};
-
-namespace detail {
-
-struct loop_options {
-  bool is_reverse = false;
-  std::int64_t trips = -1;
-};
-
-/// What one trip of a scan gives, as expressions.
-template <class Carry, class Y>
-struct trip_results {
-  Carry carry;
-  Y y;
-};
-
-/// Runs a scan's function on a carry and a row.
-template <class F, class Carry, class Item>
-constexpr auto run_trip(ir::builder& b, const F& f, const Carry& carry, const Item& item) {
-  auto result = [&] {
-    if constexpr (std::is_same_v<Item, std::tuple<>> &&
-                  std::is_invocable_v<const F&, const Carry&>) {
-      return f(carry);
-    } else {
-      return f(carry, item);
-    }
-  }();
-  auto members = members_of(result);
-  static_assert(std::tuple_size_v<decltype(members)> == 2,
-                "atled::scan: the function must return a pair: (carry, y)");
-  using next = traced_t<std::remove_cvref_t<std::tuple_element_t<0, decltype(members)>>>;
-  static_assert(std::is_same_v<next, Carry>,
-                "atled::scan: the carry after a trip must be a tree like the one it began as");
-  using y = traced_t<std::remove_cvref_t<std::tuple_element_t<1, decltype(members)>>>;
-  return trip_results<next, y>{as_expressions(b, std::get<0>(members), carry),
-                               as_expressions(b, std::get<1>(members), std::get<1>(members))};
-}
-
-/// A scan over `trips` rows of `stacks`, whose leaves are expressions.
-template <class F, class Carry, class Xs>
-constexpr auto scan_rows(ir::builder& b, const F& f, const Carry& init, const Xs& stacks,
-                         const loop_options& options) {
-  const call_site at = b.site;
-  const bool is_fine = options.trips >= 0 && is_shallow(b);
-  const std::int64_t region = b.new_region();
-  const int depth = b.depth();
-  const Carry carry = bound_tree(b, op::carry, init, region);
-  const Xs item = bound_tree(b, op::item, is_fine ? stacks : poisoned(b, stacks), region);
-  b.open_loop();
-  const auto next = run_trip(b, f, carry, item);
-  b.close_region();
-  b.site = at;
-  ir::operand_list operands{};
-  push_leaves(carry, operands);
-  const int num_carries = operands.size;
-  push_leaves(item, operands);
-  const int num_items = operands.size - num_carries;
-  push_leaves(next.carry, operands);
-  push_leaves(next.y, operands);
-  const int num_ys = operands.size - 2 * num_carries - num_items;
-  int made = ir::poison;
-  if (is_fine && keeps_types(b, init, next.carry)) {
-    const std::int64_t flags = options.is_reverse ? 1 * ir::loop_parts::is_reverse : 0;
-    made = ir::make_loop(b, region, depth, options.trips, flags, num_carries, num_items, num_ys,
-                         operands);
-  }
-  int begin = 0;
-  const auto last = results_of(b, made, begin, next.carry);
-  const auto ys = results_of(b, made, begin, next.y);
-  return std::pair(last, ys);
-}
-
-/// A number that a loop begins with takes the element type that it has after a trip: the body runs
-/// once to tell.
-template <class F, class Init, class Item>
-constexpr auto begin_carry(ir::builder& b, const F& next_of, const Init& init, const Item& item) {
-  auto carry = as_expressions(b, init, init);
-  if constexpr (!std::is_same_v<Init, decltype(carry)>) {
-    const std::int64_t region = b.new_region();
-    b.open_loop();
-    const auto next =
-        next_of(bound_tree(b, op::carry, carry, region), bound_tree(b, op::item, item, region));
-    b.close_region();
-    carry = as_expressions(b, init, next);
-  }
-  return carry;
-}
-
-template <class F, class Init, class Xs>
-constexpr auto scan_with(const F& f, const Init& init, const Xs& xs, loop_options options,
-                         const call_site& at, const char* name) {
-  ir::builder* found = find_builder(init, xs);
-  ir::builder& b = *found;
-  b.site = at.in(name);
-  const call_site site = b.site;
-  options.trips = num_rows(b, xs, options.trips);
-  const auto next_of = [&](const auto& carry, const auto& item) {
-    return run_trip(b, f, carry, item).carry;
-  };
-  const auto stacks = options.trips < 0 ? poisoned(b, xs) : xs;
-  const auto carry = begin_carry(b, next_of, init, stacks);
-  b.site = site;
-  return scan_rows(b, f, carry, stacks, options);
-}
-
-}  // namespace detail
-
-/// Runs `f` from row to row: a loop that carries values and keeps one result a row.
-///
-///   auto [last, ys] = scan([&](auto carry, auto x) { return std::pair(next, y); }, init, xs)
-///   xs  f32[T, ...]     x  f32[...]     y  f32[C]     ys  f32[T, C]
-///   scan(f, init, xs, reversed)     from the last row to the first
-///   scan(f, init, length<10>)       ten trips; f(carry)
-///
-/// Carries, rows and results are trees. What f captures and what does not depend on its arguments
-/// is computed once, before the loop.
-/// Cost: T times f; carries are updated in place, rows are read and written where the stacks lie.
-/// Gradient: a scan from the other end; each trip keeps what its derivative reads.
-/// Ill-formed: the carry changes its type; stacks have different numbers of rows.
-template <class F, class Init, class Xs>
-[[nodiscard]] constexpr auto scan(const F& f, const Init& init, const Xs& xs,
-                                  call_site at = call_site::here()) {
-  return detail::scan_with(f, init, xs, {}, at, "scan");
-}
-template <class F, class Init, class Xs>
-[[nodiscard]] constexpr auto scan(const F& f, const Init& init, const Xs& xs, reversed_option,
-                                  call_site at = call_site::here()) {
-  return detail::scan_with(f, init, xs, {true, -1}, at, "scan");
-}
-template <class F, class Init, std::int64_t N>
-[[nodiscard]] constexpr auto scan(const F& f, const Init& init, length_option<N>,
-                                  call_site at = call_site::here()) {
-  static_assert(N >= 0, "atled::scan: its length must be 0 or more");
-  return detail::scan_with(f, init, std::tuple<>{}, {false, N}, at, "scan");
-}
-
-/// `f` of each row, stacked: a scan that carries nothing.
-///
-///   map(f, xs)     xs  f32[T, ...]     f(x)  f32[C]     out  f32[T, C]
-///
-/// Gradient, ill-formed: as `scan`.
-template <class F, class Xs>
-[[nodiscard]] constexpr auto map(const F& f, const Xs& xs, call_site at = call_site::here()) {
-  const auto trip = [&](const auto& carry, const auto& x) { return std::pair(carry, f(x)); };
-  return detail::scan_with(trip, std::tuple<>{}, xs, {}, at, "map").second;
-}
 
 namespace detail {
 

@@ -282,8 +282,8 @@ struct triangular {
 ///   a  f32[..., N, N]     out  f32[..., N], f32[..., N, N]
 ///
 /// Cost: about 9 N^3 flops for each matrix.
-/// Gradient: symmetric. Equal eigenvalues turn their vectors by nothing, so that the gradient of what
-/// depends on the values alone is right and nothing is NaN; a second order lacks that turn.
+/// Gradient: symmetric. Equal eigenvalues turn their vectors by nothing, so that the gradient of
+/// what depends on the values alone is right and nothing is NaN; a second order lacks that turn.
 /// Ill-formed: a is no square matrix.
 [[nodiscard]] constexpr std::pair<expr, expr> eigh(const expr& a,
                                                    call_site at = call_site::here()) {

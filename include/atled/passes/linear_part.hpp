@@ -281,6 +281,7 @@ class linear_splitter {
     return out;
   }
   constexpr int captured(int x) {
+    if (x > table_.last) return value(b_.g.operand(x, 0));  // an inner region's variable for it
     b_.site = b_.g[x].at;
     const int out = b_.variable(x);
     out_->captured.push(x);

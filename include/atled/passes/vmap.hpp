@@ -7,6 +7,7 @@
 #include "atled/passes/vmap_collective.hpp"
 #include "atled/passes/vmap_custom.hpp"
 #include "atled/passes/vmap_index.hpp"
+#include "atled/passes/vmap_regions.hpp"
 
 namespace atled::passes {
 namespace detail {
@@ -112,6 +113,12 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::iota:
     case op::axis_index:
     case op::barrier:  // made after all transformations
+    case op::carry:    // see passes/vmap_regions.hpp
+    case op::item:
+    case op::enter:
+    case op::loop:
+    case op::cond:
+    case op::result_of:
       return ir::poison;
     case op::variable:  // of an inner transformation, whose work is done
       return n[0];
@@ -162,12 +169,20 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::all_to_all:
     case op::ppermute:
       return vmap_other_collective(b, n);
+<<<<<<< HEAD
     case op::carry:
     case op::item:
     case op::enter:
     case op::loop:
     case op::cond:
     case op::result_of:
+=======
+    case op::custom:
+    case op::custom_linear:
+    case op::custom_part:
+    case op::external:
+    case op::external_result:
+>>>>>>> 6dc264e (Batch loops and branches; unroll scans; add associative_scan)
       return b.fail("vmap", text(info(b.g[n.z].code).name)
                                 << " on a mapped value: it has no batched form");
     case op::custom:  // these two are taken apart in `vmap`
@@ -286,8 +301,28 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     stand_in_of[inputs[i] - first] = mapped_inputs[i] + 1;
     is_mapped[inputs[i] - first] = true;
   }
+  detail::lane_regions regions{};
+  const bool has_regions = b.g.num_regions > 0;
+  if (has_regions) {
+    regions.find(b.g, inputs, first, last, axis, size, [&](int id) { return needed[last - id]; });
+  }
+  const auto at = [&](int x) {
+    const int stand_in = x >= first ? stand_in_of[x - first] - 1 : ir::no_node;
+    return detail::lane_value{stand_in == ir::no_node ? x : stand_in,
+                              x >= first && is_mapped[x - first]};
+  };
   for (int id = first; id <= last; ++id) {
     if (!needed[last - id] || stand_in_of[id - first] != 0) continue;
+    if (has_regions && info(b.g[id].code).kind == op_kind::region) {
+      const int scope = b.g[id].scope;
+      b.site = b.g[id].at;
+      b.scope = scope;
+      const detail::lane_value out = regions.rule(b, id, at);
+      b.move_home(out.id, scope, b.g[id].home);
+      stand_in_of[id - first] = out.id + 1;
+      is_mapped[id - first] = out.is_mapped;
+      continue;
+    }
     detail::lane_node n{};
     n.size = size;
     n.z = id;

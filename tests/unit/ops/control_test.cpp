@@ -63,15 +63,18 @@ constexpr auto decay = [](auto a, auto x, auto c0) {  // CF3
 };
 constexpr auto last_of_decay = [](auto a, auto x, auto c0) { return decay(a, x, c0).first; };
 constexpr auto tenth_power = [](auto r) {  // CF4
-  return fori_loop(0, 10, [&](auto, auto c) { return c * r; }, 1.0 + 0.0 * r);
+  return fori_loop(
+      0, 10, [&](auto, auto c) { return c * r; }, 1.0 + 0.0 * r);
 };
 constexpr auto log_or_square = [](auto x) {  // CF5
-  return cond(x > 0.0, [](auto y) { return log(y); }, [](auto y) { return square(y); }, x);
+  return cond(
+      x > 0.0, [](auto y) { return log(y); }, [](auto y) { return square(y); }, x);
 };
 constexpr auto no_trip = [](auto x) {  // CF6
-  const auto never = while_loop([](auto y) { return y > 10.0; }, [](auto y) { return y * y; }, x,
-                                max_trips<4>);
-  return fori_loop(5, 5, [](auto, auto c) { return c * c; }, never);
+  const auto never =
+      while_loop([](auto y) { return y > 10.0; }, [](auto y) { return y * y; }, x, max_trips<4>);
+  return fori_loop(
+      5, 5, [](auto, auto c) { return c * c; }, never);
 };
 constexpr auto outer_value = [](auto w) {  // CF7
   return scan([&](auto c) { return std::pair(w * c, std::tuple<>{}); }, 1.0 + 0.0 * w, length<3>)
@@ -79,12 +82,14 @@ constexpr auto outer_value = [](auto w) {  // CF7
 };
 constexpr auto collatz = [](auto x) {  // CF8
   const auto step = [](auto, auto c) {
-    return cond(c > 2.0, [&] { return c / 2.0; }, [&] { return 3.0 * c; });
+    return cond(
+        c > 2.0, [&] { return c / 2.0; }, [&] { return 3.0 * c; });
   };
   return fori_loop(0, 4, step, x);
 };
 constexpr auto lazy_log = [](auto x) {  // CF9
-  return cond(x > 0.0, [&] { return log(x); }, [] { return 0.0; });
+  return cond(
+      x > 0.0, [&] { return log(x); }, [] { return 0.0; });
 };
 }  // namespace
 

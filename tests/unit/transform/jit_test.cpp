@@ -140,6 +140,23 @@ TEST_CASE("jit: after the first call nothing is allocated", "[transform]") {
   CHECK(static_cast<float>(loss) < before);
 }
 
+TEST_CASE("jit: a loop allocates nothing but its results, on any number of threads",
+          "[transform]") {
+  constexpr auto decay = jit([](auto c0, auto xs) {
+    return scan([](auto c, auto x) { return std::pair(0.5 * c + sum(x), c * x); }, c0, xs);
+  });
+  const tensor<f64> c0(1.0);
+  const tensor<f64, 3, 2> xs{1, 2, 3, 4, 5, 6};
+  const auto first = decay(c0, xs);
+  const long count = num_allocations;
+  const auto again = decay(c0, xs);
+  CHECK(num_allocations - count <= 2);  // the results
+  CHECK(same_bits(again.second, tensor<f64, 3, 2>{1, 2, 10.5, 14, 43.75, 52.5}));
+  set_num_threads(2);
+  CHECK(same_bits(decay(c0, xs).second, first.second));
+  set_num_threads(1);
+}
+
 TEST_CASE("jit: a tensor that was given up says so when it is used again", "[transform]") {
   constexpr auto f = [](auto x) { return x + 1.0F; };
   tensor<f32, 100> x;
