@@ -169,22 +169,6 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::all_to_all:
     case op::ppermute:
       return vmap_other_collective(b, n);
-<<<<<<< HEAD
-    case op::carry:
-    case op::item:
-    case op::enter:
-    case op::loop:
-    case op::cond:
-    case op::result_of:
-=======
-    case op::custom:
-    case op::custom_linear:
-    case op::custom_part:
-    case op::external:
-    case op::external_result:
->>>>>>> 6dc264e (Batch loops and branches; unroll scans; add associative_scan)
-      return b.fail("vmap", text(info(b.g[n.z].code).name)
-                                << " on a mapped value: it has no batched form");
     case op::custom:  // these two are taken apart in `vmap`
     case op::custom_linear:
       return ir::poison;

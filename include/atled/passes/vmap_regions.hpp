@@ -101,6 +101,7 @@ class lane_regions {
 
   [[nodiscard]] constexpr bool depends_on_lane(const ir::graph& g, int id, int axis) const {
     const op code = g[id].code;
+    if (code == op::custom_linear) return true;  // what its pullback has kept may be
     if (is_collective(code) && g.attribute(id) == axis) {
       return code != op::psum && code != op::pmax && code != op::pmin && code != op::all_gather;
     }
