@@ -513,7 +513,8 @@ constexpr bool region_tangent(ir::builder& b, int z, const activity& active,
 
 /// No tangent passes this node, so that those of its operands are not wanted for its sake.
 [[nodiscard]] constexpr bool is_flat(const ir::graph& g, int id) {
-  return g[id].code == op::stop_gradient || !is_floating(g.type(id).element);
+  const op code = g[id].code;
+  return code == op::stop_gradient || (!is_floating(g.type(id).element) && !has_regions(code));
 }
 
 /// Appends the tangents of `outputs`, given those of `inputs`.
