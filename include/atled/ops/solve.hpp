@@ -111,6 +111,38 @@ constexpr ir::operand product(const ir::operand& x, const ir::operand& y, const 
   return {matmul(x, y, at), at};
 }
 
+/// The shortest x for which |a x - y| is least, y as many rows as a: by QR where all singular
+/// values are `chosen`, which is smooth also where some of them are equal; else by those that are.
+constexpr ir::operand least_solved(const ir::operand& a, const ir::operand& y,
+                                   const svd_parts& parts, const ir::operand& chosen,
+                                   const call_site& at) {
+  ir::builder& b = a.builder();
+  const auto turned = [&](const ir::operand& x) {
+    return ir::operand(matrix_transpose(x, at), at);
+  };
+  const std::int64_t lead = (std::int64_t{1} << (a.type().rank() - 2)) - 1;
+  const ir::operand is_full = over_last(op::reduce_min, chosen);
+  const auto spread = [&](const ir::operand& like) {
+    return ir::operand(b, b.broadcast(is_full.id(), like.type().dims, lead));
+  };
+  const ir::operand tall = rows_of(a) >= cols_of(a) ? a : turned(a);
+  const std::int64_t rows = rows_of(tall);
+  const std::int64_t cols = cols_of(tall);
+  const ir::operand ones(eye(tall, rows, a.type().element, at), at);
+  const ir::operand some = block_of(ones, 0, rows, 0, cols);
+  const ir::operand any(b, ir::broadcast_to(b, some.id(), tall.type().dims));
+  const ir::operand both = factored(op::qr, ir::select(spread(tall), tall, any));
+  const ir::operand q = block_of(both, 0, rows, 0, cols);
+  const ir::operand r = block_of(both, rows, cols, 0, cols);
+  const ir::operand by_qr = rows_of(a) >= cols_of(a)
+                                ? triangle_solved(r, product(turned(q), y, at), 0)
+                                : product(q, triangle_solved(r, y, triangle::transposed), at);
+  const ir::operand along =
+      scaled_rows(product(turned(parts.u), y, at), inverse_where(chosen, parts.s));
+  const ir::operand by_svd = product(parts.v, along, at);
+  return ir::select(spread(by_qr), by_qr, by_svd);
+}
+
 }  // namespace detail
 
 /// The solution x of a x = b; leading axes broadcast.
@@ -211,7 +243,7 @@ constexpr ir::operand product(const ir::operand& x, const ir::operand& y, const 
 ///   a  f32[..., M, N]     out  f32[..., N, M]
 ///
 /// `cut` is the rounding error of the element type times the larger size, if it is not given.
-/// Gradient: through `svd`.
+/// Gradient: of any order at full rank; of lower rank where the other singular values differ.
 /// Ill-formed: a is no matrix.
 [[nodiscard]] constexpr expr pinv(const expr& a, double cut = -1,
                                   call_site at = call_site::here()) {
@@ -220,9 +252,12 @@ constexpr ir::operand product(const ir::operand& x, const ir::operand& y, const 
   if (in.is_poison()) return in;
   const detail::svd_parts parts = detail::svd_of(in, at);
   const ir::operand chosen = detail::significant(parts.s, cut < 0 ? detail::default_cut(in) : cut);
-  const ir::operand turned(matrix_transpose(parts.u, at), at);
-  const ir::operand scaled = detail::scaled_rows(turned, detail::inverse_where(chosen, parts.s));
-  return detail::product(parts.v, scaled, at);
+  ir::builder& b = in.builder();
+  shape dims = in.type().dims;
+  dims[dims.rank - 1] = detail::rows_of(in);
+  const ir::operand one(eye(in, detail::rows_of(in), in.type().element, at), at);
+  const ir::operand right(b, ir::broadcast_to(b, one.id(), dims));
+  return detail::least_solved(in, right, parts, chosen, at);
 }
 
 /// What `lstsq` finds: the solution, the sums of squares that remain, the rank, singular values.
@@ -234,7 +269,7 @@ struct least_squares {
 ///
 ///   a  f32[M, N]     b  f32[M] or f32[M, K]     x  f32[N] or f32[N, K]
 ///
-/// Gradient: through `svd`.
+/// Gradient: as of `pinv`.
 /// Ill-formed: a is no matrix; b has not M rows.
 [[nodiscard]] constexpr least_squares lstsq(const expr& a, const expr& b, double cut = -1,
                                             call_site at = call_site::here()) {
@@ -244,10 +279,7 @@ struct least_squares {
   const detail::svd_parts parts = detail::svd_of(given.a, at);
   const ir::operand chosen =
       detail::significant(parts.s, cut < 0 ? detail::default_cut(given.a) : cut);
-  const ir::operand turned(matrix_transpose(parts.u, at), at);
-  const ir::operand along = detail::scaled_rows(detail::product(turned, given.b, at),
-                                                detail::inverse_where(chosen, parts.s));
-  const ir::operand x = detail::product(parts.v, along, at);
+  const ir::operand x = detail::least_solved(given.a, given.b, parts, chosen, at);
   const ir::operand rest = given.b - detail::product(given.a, x, at);
   const int rows_axis = rest.type().rank() - 2;
   ir::builder& into = rest.builder();

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "atled/ops/solve.hpp"
 
+#include "atled/ops/elementwise.hpp"
+
 #include "support/catch.hpp"
 #include "unit/ops/traced.hpp"
 
@@ -61,6 +63,9 @@ TEST_CASE("pinv, lstsq: of full and of lower rank", "[ops]") {
   const auto left = values_of([](auto a) { return matmul(linalg::pinv(a), a); }, some_tall);
   for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(left[i] - (i % 3 == 0 ? 1 : 0)) < 1e-14);
   CHECK(has_right_gradient(pinv, some_tall));
+  const auto bent = [](auto a) { return sin(linalg::pinv(a)); };
+  CHECK(has_right_gradient(bent, small{0.6, -0.8, 0.8, 0.6}));  // equal singular values
+  CHECK(has_right_gradient([bent](auto a) { return bent(matrix_transpose(a)); }, some_tall));
   CHECK(are_near(values_of(pinv, small{1, 1, 1, 1}), {0.25, 0.25, 0.25, 0.25}, 1e-14));
   const tensor<f64, 4> b{1, 2, 3, 4};
   const auto x = [](auto a, auto y) { return linalg::lstsq(a, y).x; };
