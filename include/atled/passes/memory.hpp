@@ -76,11 +76,13 @@ struct free_list {
 /// True if the step reads `in` exactly where it writes `out`, and never after having written.
 ///
 /// Kernels work element by element within a row, each element in the order of the instructions: a
-/// load is safe that stands before the first store to the same place.
+/// load is safe that stands before the first store to the same place. A product reads its operands
+/// throughout, but what its epilogue loads is as safe.
 [[nodiscard]] constexpr bool overwrites_safely(const plan& p, const step& s, int out_slot,
                                                int in_base) {
   const kernel& k = p.kernels[s.kernel];
-  if (k.kind != kernel_kind::loop) return false;
+  const bool is_dot = k.kind == kernel_kind::dot;
+  if (k.kind != kernel_kind::loop && !is_dot) return false;
   const slot& out = p.slots[s.slots_begin + out_slot];
   int first_store = 1 << 20;  // its stage
   int first_place = 0;        // and its place in the kernel
@@ -96,6 +98,7 @@ struct free_list {
   for (int l = 0; l < s.num_slots; ++l) {
     const slot& in = p.slots[s.slots_begin + l];
     if (in.is_output || in.base != in_base) continue;
+    if (is_dot && l < 2) return false;
     if (in.offset != out.offset) return false;
     for (int a = 0; a < s.domain.rank; ++a) {
       if (in.strides[a] != out.strides[a]) return false;
