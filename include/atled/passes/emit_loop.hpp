@@ -251,8 +251,9 @@ class loop_emitter : protected kernel_writer {
     slot merged[64]{};
     const shape merged_domain = merge_axes(merged);
     classify(merged, merged_domain);
-    // A row is written once and in order, from an aligned place on.
-    is_streamable_ = !has_row_reduce_ && merged_domain.rank == 1;
+    // A row is written once and in order, from an aligned place on: rows are whole cache lines.
+    const std::int64_t row = merged_domain.rank == 0 ? 1 : merged_domain[merged_domain.rank - 1];
+    is_streamable_ = !has_row_reduce_ && (merged_domain.rank == 1 || row % 64 == 0);
     emit_stages(merged);
     finish_loop(merged, merged_domain);
   }

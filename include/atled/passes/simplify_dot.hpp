@@ -1,5 +1,6 @@
 // atled/passes/simplify_dot.hpp: transposes of the operands and of the result of a dot go into its
-// axes. Reads: passes/simplifier.hpp. Used by passes/simplify.hpp, which says what a rule may do.
+// axes; a dot without sums is a product of elements. Reads: passes/simplifier.hpp. Used by
+// passes/simplify.hpp, which says what a rule may do.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -59,8 +60,39 @@ constexpr untransposed without_transpose(const ir::graph& g, int x, Role role) {
   return out;
 }
 
+/// A factor of a product without sums, spread over the axes of the result: its batch axes lead, its
+/// free axes begin at `free_begin`.
+template <class Role>
+constexpr int spread_factor(simplifier& b, int x, const int* batch, int num_batch, int free_begin,
+                            const shape& dims, Role role) {
+  std::int64_t order = 0;
+  std::int64_t mask = (std::int64_t{1} << num_batch) - 1;
+  int at = 0;
+  for (; at < num_batch; ++at) order = ir::with_permuted_axis(order, at, batch[at]);
+  bool moves = false;
+  for (int i = 0; i < b.type(x).rank(); ++i) {
+    if (role(i) != 'f') continue;
+    mask |= std::int64_t{1} << free_begin++;
+    order = ir::with_permuted_axis(order, at++, i);
+  }
+  for (int i = 0; i < at; ++i) moves = moves || ir::permuted_axis(order, i) != i;
+  const int turned = moves ? make(b, op::transpose, {x}, ir::attribute_list::of(order)) : x;
+  return b.type(turned).dims == dims ? turned : make_broadcast(b, turned, dims, mask);
+}
+
+/// A product without sums is elementwise, and fuses as such: the sum of its squares stores nothing.
+constexpr int outer_product(simplifier& b, const moving_node& n, const ir::dot_axes& axes) {
+  const int lhs_free = b.type(n[0]).rank() - axes.num_batch;
+  const int x = spread_factor(b, n[0], axes.lhs_batch, axes.num_batch, axes.num_batch, n.type.dims,
+                              [&](int i) { return axes.role_of_lhs(i); });
+  const int y = spread_factor(b, n[1], axes.rhs_batch, axes.num_batch, axes.num_batch + lhs_free,
+                              n.type.dims, [&](int i) { return axes.role_of_rhs(i); });
+  return make(b, op::mul, {x, y});
+}
+
 constexpr int simplify_dot(simplifier& b, const moving_node& n) {
   const auto axes = ir::dot_axes::unpacked(n.attributes);
+  if (axes.num_contract == 0 && n.type.element != dtype::boolean) return outer_product(b, n, axes);
   const auto left = without_transpose(b.g, n[0], [&](int i) { return axes.role_of_lhs(i); });
   const auto right = without_transpose(b.g, n[1], [&](int i) { return axes.role_of_rhs(i); });
   if (!left.is_possible && !right.is_possible) return ir::no_node;

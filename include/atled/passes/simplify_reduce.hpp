@@ -81,6 +81,39 @@ constexpr int reduce_of_transpose(simplifier& b, const moving_node& n) {
   return make(b, op::transpose, {small}, ir::attribute_list::of(rest));
 }
 
+/// Products of what does not change along one of the last two axes, with these two exchanged; no
+/// node for anything else.
+constexpr int exchanged_products(simplifier& b, int x, int depth) {
+  const shape& dims = b.type(x).dims;
+  if (b.g[x].code == op::broadcast) {
+    const std::int64_t last_two = std::int64_t{3} << (dims.rank - 2);
+    const std::int64_t mask = b.g.attribute(x);
+    if ((mask & last_two) == last_two) return ir::no_node;
+    shape exchanged = dims;
+    exchanged[dims.rank - 2] = dims[dims.rank - 1];
+    exchanged[dims.rank - 1] = dims[dims.rank - 2];
+    const bool moves = (mask & last_two) != 0;
+    return make_broadcast(b, b.g.operand(x, 0), exchanged, moves ? mask ^ last_two : mask);
+  }
+  if (b.g[x].code != op::mul || depth == 0) return ir::no_node;
+  const int first = exchanged_products(b, b.g.operand(x, 0), depth - 1);
+  if (first == ir::no_node) return ir::no_node;
+  const bool is_square = b.g.operand(x, 0) == b.g.operand(x, 1);
+  const int second = is_square ? first : exchanged_products(b, b.g.operand(x, 1), depth - 1);
+  return second == ir::no_node ? second : make(b, op::mul, {first, second});
+}
+
+/// A sum over both axes of an outer product (of its square ...) takes the longer one as its row.
+constexpr int sum_of_products(simplifier& b, const moving_node& n) {
+  const shape& dims = b.type(n[0]).dims;
+  if (n.code != op::reduce_sum || dims.rank < 3) return ir::no_node;
+  const std::int64_t last_two = std::int64_t{3} << (dims.rank - 2);
+  if ((n.attributes.values[0] & last_two) != last_two) return ir::no_node;
+  if (dims[dims.rank - 2] <= dims[dims.rank - 1]) return ir::no_node;
+  const int exchanged = exchanged_products(b, n[0], 3);
+  return exchanged == ir::no_node ? exchanged : make(b, n.code, {exchanged}, n.attributes);
+}
+
 constexpr int simplify_reduce(simplifier& b, const moving_node& n) {
   const int x = n[0];
   bool has_work = false;
@@ -97,6 +130,8 @@ constexpr int simplify_reduce(simplifier& b, const moving_node& n) {
       return n.code == op::reduce_sum && n.type.size() > 0 && b.type(x).size() > 0
                  ? make(b, op::neg, {make(b, n.code, {b.g.operand(x, 0)}, n.attributes)})
                  : ir::no_node;
+    case op::mul:
+      return sum_of_products(b, n);
     default:
       return b.g[x].code == n.code ? reduce_of_reduce(b, n) : ir::no_node;
   }

@@ -272,3 +272,26 @@ TEST_CASE("simplify: a conversion up and back is none, down and back stays", "[p
           return b.convert(b.convert(x[0], dtype::bf16), dtype::f32);
         }) == "convert a; convert b");
 }
+
+TEST_CASE("simplify: a product without sums is elementwise, and its sums fuse", "[passes]") {
+  ir::dot_axes lanes{};
+  lanes.batch(0, 0);
+  CHECK(simplified_equations({f32_of({8, 4}), f32_of({8, 2})}, [&](ir::builder& b, const auto& x) {
+          return b.dot(x[0], x[1], lanes);
+        }) == "broadcast[axes=(0,1)] a; broadcast[axes=(0,2)] b; mul c d");
+  ir::dot_axes turned{};
+  turned.batch(1, 0);
+  CHECK(simplified_equations(
+            {f32_of({4, 8}), f32_of({8, 2})},
+            [&](ir::builder& b, const auto& x) { return b.dot(x[0], x[1], turned); }) ==
+        "transpose[order=(1,0)] a; broadcast[axes=(0,1)] c; broadcast[axes=(0,2)] b; "
+        "mul d e");
+  // the sum of squares over both axes walks along the longer one
+  CHECK(simplified_equations({f32_of({8, 4}), f32_of({8, 2})},
+                             [&](ir::builder& b, const auto& x) {
+                               const int y = b.dot(x[0], x[1], lanes);
+                               return b.reduce(op::reduce_sum, b.mul(y, y), 6);
+                             }) ==
+        "broadcast[axes=(0,2)] a; broadcast[axes=(0,1)] b; mul c d; mul e e; "
+        "reduce_sum[axes=(1,2)] f");
+}
