@@ -136,4 +136,15 @@ struct scopes {
   static constexpr std::uint32_t bit(std::int64_t depth) { return std::uint32_t{1} << depth; }
 };
 
+/// The first output that is inside of a loop or branch, or -1. Cost: O(edges), if there are any.
+[[nodiscard]] constexpr int escaped_output(const graph& g) {
+  if (g.num_regions == 0) return -1;
+  scopes inside{};
+  inside.extend(g);
+  for (int i = 0; i < g.num_outputs; ++i) {
+    if (g.outputs[i] >= 0 && inside.of[g.outputs[i]] != 0) return i;
+  }
+  return -1;
+}
+
 }  // namespace atled::ir

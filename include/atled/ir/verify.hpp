@@ -275,14 +275,9 @@ constexpr text broken_law_of(const graph& g, int id) {
       return out << "verify: output " << i << " is no node";
     }
   }
-  if (g.num_regions > 0) {
-    scopes inside{};
-    inside.extend(g);
-    for (int i = 0; i < g.num_outputs; ++i) {
-      if (inside.of[g.outputs[i]] == 0) continue;
-      text out;
-      return out << "verify: output " << i << " is inside of a loop or branch";
-    }
+  if (const int i = escaped_output(g); i >= 0) {
+    text out;
+    return out << "verify: output " << i << " is inside of a loop or branch";
   }
   return {};
 }

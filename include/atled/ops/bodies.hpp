@@ -164,7 +164,7 @@ constexpr int as_predicate(ir::builder& b, const T& value) {
     if (value.is_poison()) return ir::poison;
     if (value.type() == tensor_type{dtype::boolean, {}}) return value.id();
     text why = "predicate ";
-    return b.fail(b.site.function, why << value.type() << ": it must be one boolean, bool[]");
+    return b.fail(b.site.function, why << value.type() << ": it must be one boolean");
   }
 }
 

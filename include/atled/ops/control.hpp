@@ -190,7 +190,7 @@ constexpr auto run_branch(ir::builder& b, std::int64_t region, int branch, const
 
 /// Both are of one type at each place; else a sentence, and false.
 template <class Tree>
-constexpr bool are_alike(ir::builder& b, const Tree& first, const Tree& other, int branch) {
+constexpr bool are_alike(ir::builder& b, const Tree& first, const Tree& other) {
   bool out = true;
   int index = 0;
   for_each_leaf(
@@ -198,8 +198,8 @@ constexpr bool are_alike(ir::builder& b, const Tree& first, const Tree& other, i
         const int at = index++;
         if (!out || x.is_poison() || y.is_poison() || x.type() == y.type()) return;
         text why = leaf_name(first, at);
-        b.fail(b.site.function, why << " is " << x.type() << " in branch 0 and " << y.type()
-                                    << " in branch " << branch << ": they must be equal");
+        b.fail(b.site.function, why << " is " << x.type() << " in one branch and " << y.type()
+                                    << " in another: they must be equal");
         out = false;
       },
       first, other);
@@ -234,7 +234,7 @@ constexpr auto branches_of(ir::builder& b, int index, const std::tuple<F...>& br
   operands.push(index);
   bool agree = is_fine;
   for (std::size_t i = 0; i < trees.size(); ++i) {
-    agree = agree && are_alike(b, trees[0], trees[i], static_cast<int>(i));
+    agree = agree && are_alike(b, trees[0], trees[i]);
     push_leaves(trees[i], operands);
   }
   constexpr int count = static_cast<int>(sizeof...(I));

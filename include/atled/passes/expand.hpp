@@ -6,6 +6,7 @@
 //   exp(x - logsumexp(x))          exp(x - maximum) / sum: the exponential is there already
 //   a constant or an index that a  a copy of it, which has memory
 //   kernel of its own reads
+//   a maximum of booleans          that of integers, which is not 0
 //   a reduction beside a last      the same without that axis, which no kernel's row can be
 //   axis of size 1
 //   a reduction over the last and  first the last axis, then the others
@@ -82,7 +83,12 @@ class expander {
   int num_parts_ = 0;
   int part_of_[ir::graph::max_nodes]{};  // + 1, of a logarithm of a sum and of what selects it
 
+  static constexpr int zeros(ir::builder& b, int like) { return b.splat(0, b.type(like)); }
   static constexpr int expand_reduction(ir::builder& b, op code, int x, std::int64_t mask) {
+    if (b.type(x).element == dtype::boolean) {  // kernels combine numbers
+      const int number = expand_reduction(b, code, b.convert(x, dtype::i32), mask);
+      return number < 0 ? number : b.binary(op::ne, number, zeros(b, number));
+    }
     const int rank = b.type(x).rank();
     const std::int64_t last = std::int64_t{1} << (rank - 1);
     if (rank > 1 && (mask & last) == 0 && mask != 0 && b.type(x).dims[rank - 1] == 1) {

@@ -155,6 +155,11 @@ template <class F, class... Args>
 constexpr void trace(builder& b) {
   std::tuple<traced_t<Args>...> arguments{make_parameters<Args>(b)...};
   set_outputs(b, std::apply([](auto&... argument) { return F{}(argument...); }, arguments));
+  if (const int i = escaped_output(b.g); i >= 0) {
+    b.site = {b.g[b.g.outputs[i]].at.file, b.g[b.g.outputs[i]].at.line, ""};
+    text why = "output ";
+    b.fail("jit", why << i << " is a value inside of a loop or branch: return it from the body");
+  }
 }
 
 }  // namespace ir
