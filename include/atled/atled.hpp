@@ -44,6 +44,7 @@
 #include "atled/loops/eager_reduce.hpp"
 #include "atled/loops/eager_shape.hpp"
 #include "atled/loops/eager_space.hpp"
+#include "atled/loops/eager_special.hpp"
 #include "atled/loops/epilogue.hpp"
 #include "atled/loops/loop.hpp"
 #include "atled/loops/parallel.hpp"

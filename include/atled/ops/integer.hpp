@@ -106,6 +106,34 @@ constexpr ir::operand is_on_wrong_side(const ir::operand& remainder, const ir::o
   return ir::binary(op::shift_right, at.in("right_shift"), x, y);
 }
 
+/// The number of bits that are 1, in the type of x.
+///
+/// Ill-formed: x is not integers.
+[[nodiscard]] constexpr expr population_count(const expr& x, call_site at = call_site::here()) {
+  const ir::operand in(x, at.in("population_count"));
+  ir::builder& b = in.builder();
+  if (in.is_poison()) return in;
+  const tensor_type type = in.type();
+  const auto bits = [&](std::uint64_t pattern) {  // the same byte again and again
+    const int value = b.integer_constant(static_cast<std::int64_t>(pattern), type.element);
+    return ir::operand(b, b.broadcast(value, type.dims, 0));
+  };
+  const auto bytes = [&](std::uint64_t byte) {
+    std::uint64_t all = 0;
+    for (std::int64_t i = 0; i < size_of(type.element); ++i) all = all << 8 | byte;
+    return bits(all);
+  };
+  const auto shifted = [&](const ir::operand& v, std::uint64_t by) {
+    return ir::operand::combine(op::shift_right, v, bits(by));
+  };
+  if (!is_integer(type.element)) return shifted(in, 1);  // which says that it takes integers
+  ir::operand v = in - (shifted(in, 1) & bytes(0x55));
+  v = (v & bytes(0x33)) + (shifted(v, 2) & bytes(0x33));
+  v = (v + shifted(v, 4)) & bytes(0x0f);
+  if (size_of(type.element) == 1) return v;
+  return shifted(v * bytes(1), static_cast<std::uint64_t>(8 * size_of(type.element) - 8));
+}
+
 // --- truth values: anything but a boolean is true where it is not 0 --------------------------
 
 namespace detail {

@@ -73,3 +73,12 @@ TEST_CASE("integer: what is ill-formed is one sentence", "[ops]") {
   CHECK(sentence_of<tensor<f32, 4>>([](auto x) { return bitwise_and(x, 1); }) ==
         "bitwise_and: f32[4]: it takes booleans or integers");
 }
+
+TEST_CASE("population_count: of narrow and wide, signed and unsigned integers", "[ops]") {
+  const auto f = [](auto x) { return population_count(x); };
+  CHECK(values_of(f, tensor<u8, 4>{0, 255, 7, 128}) == numbers{0, 8, 3, 1});
+  CHECK(values_of(f, tensor<i32, 4>{-1, 0, 12345, std::numeric_limits<i32>::min()}) ==
+        numbers{32, 0, 6, 1});
+  CHECK(values_of(f, tensor<u32, 2>{0xFFFFFFFFU, 0x80000001U}) == numbers{32, 2});
+  CHECK(values_of(f, tensor<i64, 3>{-1, 1LL << 40, 0x0F0F0F0F0F0F0F0F}) == numbers{64, 1, 32});
+}

@@ -1,0 +1,45 @@
+// unit/core/dtype_test.cpp: the table of promotion, as jax.numpy.promote_types has it.
+// SPDX-License-Identifier: MIT
+#include "atled/core/dtype.hpp"
+
+#include "support/catch.hpp"
+
+using namespace atled;
+
+namespace {
+constexpr dtype table[num_dtypes][num_dtypes] = {
+    // in the order of the enumeration
+    {dtype::boolean, dtype::u8, dtype::i32, dtype::u32, dtype::i64, dtype::bf16, dtype::f32,
+     dtype::f64},
+    {dtype::u8, dtype::u8, dtype::i32, dtype::u32, dtype::i64, dtype::bf16, dtype::f32, dtype::f64},
+    {dtype::i32, dtype::i32, dtype::i32, dtype::i64, dtype::i64, dtype::bf16, dtype::f32,
+     dtype::f64},
+    {dtype::u32, dtype::u32, dtype::i64, dtype::u32, dtype::i64, dtype::bf16, dtype::f32,
+     dtype::f64},
+    {dtype::i64, dtype::i64, dtype::i64, dtype::i64, dtype::i64, dtype::bf16, dtype::f32,
+     dtype::f64},
+    {dtype::bf16, dtype::bf16, dtype::bf16, dtype::bf16, dtype::bf16, dtype::bf16, dtype::f32,
+     dtype::f64},
+    {dtype::f32, dtype::f32, dtype::f32, dtype::f32, dtype::f32, dtype::f32, dtype::f32,
+     dtype::f64},
+    {dtype::f64, dtype::f64, dtype::f64, dtype::f64, dtype::f64, dtype::f64, dtype::f64,
+     dtype::f64},
+};
+
+constexpr bool is_promoted_as_in_the_table() {
+  for (int i = 0; i < num_dtypes; ++i) {
+    for (int j = 0; j < num_dtypes; ++j) {
+      if (promote(static_cast<dtype>(i), static_cast<dtype>(j)) != table[i][j]) return false;
+    }
+  }
+  return true;
+}
+static_assert(is_promoted_as_in_the_table());
+}  // namespace
+
+TEST_CASE("dtype: each type has its size, its name and its C++ type", "[core]") {
+  CHECK(size_of(dtype::bf16) == 2);
+  CHECK(size_of(dtype::boolean) == 1);
+  CHECK(name_of(dtype::u32) == "u32");
+  CHECK(dtype_of<element_t<dtype::f64>>() == dtype::f64);
+}
