@@ -289,10 +289,8 @@ template <class T>
 void check_near(T actual, f64 expected, f64 scale) {
   const f64 off = std::abs(static_cast<f64>(actual) - expected);
   const f64 allowed = relative_error<T> * std::max(std::abs(expected), scale);
-  if (!(off <= allowed)) {
-    INFO("got " << actual << ", expected " << expected);
-    CHECK(off <= allowed);
-  }
+  INFO("got " << actual << ", expected " << expected);
+  CHECK(off <= allowed);
 }
 
 template <class T, std::size_t First, std::size_t Count>
