@@ -7,7 +7,8 @@
 //                                                      loop   dc -> row * dc,  a row each trip
 //
 // What does not change from trip to trip is not kept but read where it is; nor is a row of a stack
-// that is there anyway, nor a view, which is made again from what it is a view of.
+// that is there anyway, nor a view, which is made again from what it is a view of;
+// nor what a checkpointed call in the body computes on its way, which each trip computes again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -49,6 +50,7 @@ class linear_splitter {
       return;
     }
     for (part_ = 0; part_ < num_parts_; ++part_) {
+      remake();
       for (int i = begins_[part_]; i < begins_[part_ + 1]; ++i) copy_at_depth(order_[i]);
       if (!is_loop_) push_results();
     }
@@ -197,14 +199,49 @@ class linear_splitter {
     return code == op::broadcast || code == op::reshape || code == op::transpose;
   }
 
-  constexpr void note(int x) {
-    if (table_.is_linear(x) || !is_within(x) || is_at_hand(x)) return;
-    if (is_view(b_.g[x].code) || is_deeper(x)) {
-      note(b_.g.operand(x, 0));
-    } else if (slot_of_[x] == 0) {
-      kept_part_[kept_.size] = part_;
-      kept_.push(x);
-      slot_of_[x] = kept_.size;
+  // An inner value of a checkpointed call in the body: it is computed again each trip.
+  [[nodiscard]] constexpr bool is_checkpointed(int x) const {
+    const ir::node& n = b_.g[x];
+    return n.home != 0 && !is_bound(n.code) && !has_regions(n.code) && n.code != op::result_of &&
+           !b_.g.is_inside(b_.g[z_].scope, n.home);
+  }
+
+  constexpr void note(int first) {
+    waiting_.size = 0;
+    waiting_.push(first);
+    while (waiting_.size > 0) {
+      const int x = waiting_[--waiting_.size];
+      if (table_.is_linear(x) || !is_within(x) || is_at_hand(x)) continue;
+      if (is_view(b_.g[x].code) || is_deeper(x)) {
+        waiting_.push(b_.g.operand(x, 0));
+      } else if (is_checkpointed(x)) {
+        if (remade_part_[x] != 0) continue;
+        remade_part_[x] = part_ + 1;
+        if (first_remade_ < 0 || x < first_remade_) first_remade_ = x;
+        for (int i = 0; i < b_.g[x].num_operands; ++i) waiting_.push(b_.g.operand(x, i));
+      } else if (slot_of_[x] == 0) {
+        kept_part_[kept_.size] = part_;
+        kept_.push(x);
+        slot_of_[x] = kept_.size;
+      }
+    }
+  }
+  ids waiting_{};
+  int remade_part_[ir::graph::max_nodes]{};  // + 1
+  int first_remade_ = ir::no_node;
+
+  // All of them before the linear nodes, operands first.
+  constexpr void remake() {
+    if (first_remade_ < 0) return;
+    for (int id = first_remade_; id < z_; ++id) {
+      if (remade_part_[id] != part_ + 1) continue;
+      const ir::node& n = b_.g[id];
+      b_.site = n.at;
+      int operands[ir::operand_types::capacity]{};
+      for (int i = 0; i < n.num_operands; ++i) operands[i] = value(b_.g.operand(id, i));
+      copy_of_[id] = 1 + (n.code == op::variable ? b_.variable(operands[0])
+                                                 : b_.append(n.code, operands, n.num_operands,
+                                                             b_.g.attributes_of(id), b_.type(id)));
     }
   }
 
