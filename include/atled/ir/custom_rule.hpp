@@ -38,7 +38,8 @@ class custom_rule {
   int lanes_operands[capacity]{};
 };
 
-/// The transpose of an op::custom_linear, with all that it has kept of the forward pass.
+/// The transpose of an op::custom_linear. What it has kept of the forward pass are operands of that
+/// node, so that a loop can store them and lanes can have their own.
 class custom_pullback {
  public:
   constexpr custom_pullback() = default;
@@ -46,8 +47,10 @@ class custom_pullback {
   custom_pullback(const custom_pullback&) = delete;
   custom_pullback& operator=(const custom_pullback&) = delete;
 
-  /// Appends the cotangents of all inputs; `no_node` is zero, in both lists.
-  constexpr virtual void pull(builder& b, const int* cotangents, int* out) const = 0;
+  /// Appends the cotangents of all inputs; `no_node` is zero, in both lists. `kept` are the nodes
+  /// of what has been kept.
+  constexpr virtual void pull(builder& b, const int* kept, const int* cotangents,
+                              int* out) const = 0;
 };
 
 }  // namespace atled::ir

@@ -40,7 +40,7 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
     case op_kind::product:
       return 6;
     case op_kind::call:
-      return code == op::custom ? 2 : code == op::external ? 3 : 1;
+      return code == op::custom || code == op::custom_linear ? 2 : code == op::external ? 3 : 1;
     case op_kind::collective:
       if (code == op::ppermute) return -1;
       if (code == op::all_to_all) return 3;

@@ -172,8 +172,11 @@ constexpr void transpose_custom(ir::builder& b, cotangent_table& table, int z, i
     cotangents[b.g.attribute(part)] = table.of(part);
     part = table.next_part[table.last - part] - 1;
   }
-  b.pullback(b.g.attribute(z)).pull(b, cotangents, out);
-  for (int i = 0; i < b.g[z].num_operands; ++i) {
+  const auto count = static_cast<int>(b.g.attribute(z, 1));
+  int kept[ir::operand_types::capacity]{};
+  for (int i = count; i < b.g[z].num_operands; ++i) kept[i - count] = b.g.operand(z, i);
+  b.pullback(b.g.attribute(z)).pull(b, kept, cotangents, out);
+  for (int i = 0; i < count; ++i) {
     const int x = b.g.operand(z, i);
     if (out[i] == ir::no_node || !table.is_linear(x)) continue;
     table.accumulate(b, x, b.psum(out[i], b.varies(z) & ~b.varies(x)));

@@ -320,15 +320,13 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
     }
     const op code = b.g[id].code;
     const bool is_own = is_collective(code) && b.g.attribute(id) == axis;
-    if (is_same && !is_own && code != op::custom_linear) continue;
+    if (is_same && !is_own) continue;
     const int scope = b.g[id].scope;
     b.site = b.g[id].at;
     b.scope = scope;
     detail::lane_value out{ir::poison, true};
     if (is_own) {
       out = detail::vmap_collective(b, n);
-    } else if (code == op::custom_linear) {  // what it has kept may be mapped
-      out.id = detail::vmap_custom_linear(b, n, inputs, mapped_inputs, axis);
     } else if (!n.any_mapped()) {
       out = {detail::same_op_when_shared(b, n), false};
     } else if (b.type(id).rank() == max_rank) {
@@ -337,6 +335,8 @@ constexpr void vmap(ir::builder& b, const ids& outputs, const ids& inputs, const
       b.fail("vmap", why);
     } else if (code == op::custom) {
       out.id = detail::vmap_custom(b, n, axis);
+    } else if (code == op::custom_linear) {
+      out.id = detail::vmap_custom_linear(b, n, axis);
     } else {
       out.id = detail::vmap_rule(b, n);
     }

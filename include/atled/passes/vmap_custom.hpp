@@ -1,10 +1,10 @@
 // atled/passes/vmap_custom.hpp: rules of the user's own, and host functions, on many lanes.
-// Reads: passes/lanes.hpp, ir/custom_rule.hpp. Called by passes/vmap.hpp, and calls it: a rule of
-// one lane is run when a derivative wants it, and what it appends is then put on all lanes.
+// Reads: passes/vmap_collective.hpp, ir/custom_rule.hpp. Called by passes/vmap.hpp, and calls it: a
+// rule of one lane is run when a derivative wants it, and what it appends is then put on all lanes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/passes/lanes.hpp"
+#include "atled/passes/vmap_collective.hpp"
 
 namespace atled::passes {
 
@@ -77,38 +77,41 @@ class rule_in_lanes final : public ir::custom_rule {
   [[nodiscard]] constexpr const char* name() const override { return "custom_jvp"; }
 };
 
-/// The user's bwd on all lanes: what fwd has kept in one lane is in `map`.
+/// The user's bwd on all lanes.
 class pullback_in_lanes final : public ir::custom_pullback {
  public:
   std::int64_t inner = 0;
-  lane_map map{};
-  int count = 0;
-  int num_outputs = 0;
-  bool is_mapped[ir::operand_types::capacity]{};  // of each input
+  std::int64_t size = 0;
+  int axis = -1;
+  int count = 0;  // of inputs
+  int num_kept = 0;
+  bool is_mapped[ir::operand_types::capacity]{};  // of each input, then of what is kept
 
   constexpr pullback_in_lanes() = default;
   constexpr ~pullback_in_lanes() override {}  // NOLINT: g++ 12 finds no defaulted one in time
 
-  constexpr void pull(ir::builder& b, const int* cotangents, int* out) const override {
-    lane_map all = map;
+  constexpr void pull(ir::builder& b, const int* kept, const int* cotangents,
+                      int* out) const override {
+    lane_map map{};
+    map.size = size;
+    map.axis = axis;
+    int kept_in_lane[ir::operand_types::capacity]{};
     int in_lane[ir::operand_types::capacity]{};
+    for (int i = 0; i < num_kept; ++i) {
+      kept_in_lane[i] = in_one_lane(b, map, kept[i], is_mapped[count + i]);
+    }
     for (int k = 0; k < ir::operand_types::capacity; ++k) {
-      in_lane[k] = in_one_lane(b, all, cotangents[k], true);
+      in_lane[k] = in_one_lane(b, map, cotangents[k], true);
     }
-    b.pullback(inner).pull(b, in_lane, out);
+    b.pullback(inner).pull(b, kept_in_lane, in_lane, out);
     bool moved[ir::operand_types::capacity]{};
-    on_all_lanes(b, all, out, count, moved);
+    on_all_lanes(b, map, out, count, moved);
     for (int i = 0; i < count; ++i) {
-      if (out[i] < 0 || moved[i] == is_mapped[i]) continue;
-      if (is_mapped[i]) {
-        out[i] = repeated(b, out[i], map.size);
-      } else {  // lanes share the argument: its cotangents are summed
-        out[i] = b.reduce(op::reduce_sum, out[i], 1);
-      }
-    }
-    for (int i = 0; i < count; ++i) {  // shared by the lanes, but once for each of them
-      if (out[i] >= 0 && !moved[i] && !is_mapped[i]) {
-        out[i] = b.scale(out[i], static_cast<double>(map.size));
+      if (out[i] < 0) continue;
+      if (is_mapped[i] && !moved[i]) {
+        out[i] = repeated(b, out[i], size);
+      } else if (!is_mapped[i]) {  // lanes share the argument: its cotangents are summed
+        out[i] = sum_of_lanes(b, {out[i], moved[i]}, size);
       }
     }
   }
@@ -147,23 +150,21 @@ constexpr int vmap_custom(ir::builder& b, const lane_node& n, int axis) {
 }
 
 /// The linear part of such a call: only a transpose looks into it.
-constexpr int vmap_custom_linear(ir::builder& b, const lane_node& n, const ids& inputs,
-                                 const ids& mapped_inputs, int axis) {
+constexpr int vmap_custom_linear(ir::builder& b, const lane_node& n, int axis) {
   auto* pullback = new pullback_in_lanes();
   pullback->inner = b.g.attribute(n.z);
-  pullback->map.size = n.size;
-  pullback->map.axis = axis;
-  pullback->count = n.count;
-  for (int i = 0; i < inputs.size && i < lane_map::capacity; ++i) {
-    pullback->map.push(inputs[i], mapped_inputs[i]);
-  }
+  pullback->size = n.size;
+  pullback->axis = axis;
+  pullback->count = static_cast<int>(b.g.attribute(n.z, 1));
+  pullback->num_kept = n.count - pullback->count;
   int operands[ir::operand_types::capacity]{};
   for (int i = 0; i < n.count; ++i) {
     operands[i] = n[i];
     pullback->is_mapped[i] = n.is_mapped(i);
   }
-  const auto kept = ir::attribute_list::of(b.keep_pullback(pullback));
-  return b.append(op::custom_linear, operands, n.count, kept, n.type(b));
+  auto attributes = ir::attribute_list::of(b.keep_pullback(pullback));
+  attributes.push(b.g.attribute(n.z, 1));
+  return b.append(op::custom_linear, operands, n.count, attributes, n.type(b));
 }
 
 /// A host function is called once for each lane; lanes of lanes are one row of calls.

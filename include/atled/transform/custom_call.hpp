@@ -71,10 +71,23 @@ struct custom_arguments {
     }
     (moving_places{});
   }
-  /// The same arguments at other nodes.
+  /// `fn(leaf)` for each expression in the others.
+  template <class Fn>
+  constexpr void for_each_fixed(Fn&& fn) {
+    const auto visit = [&](auto& leaf) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, expr>) fn(leaf);
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (for_each_leaf(visit, std::get<I>(all)), ...);
+    }
+    (fixed_places{});
+  }
+  /// The same arguments at other nodes, those that are differentiated first.
   [[nodiscard]] constexpr custom_arguments at(ir::builder& b, const int* inputs) const {
     custom_arguments out = *this;
-    out.for_each_moving([&](expr& leaf) { leaf = {b, *inputs++}; });
+    const auto move = [&](expr& leaf) { leaf = {b, *inputs++}; };
+    out.for_each_moving(move);
+    out.for_each_fixed(move);
     return out;
   }
 };
@@ -163,6 +176,10 @@ constexpr auto call_custom(const char* verb, const F& f, const MakeRule& make_ru
     operands[count++] = leaf.id();
     b.site = b.g[leaf.id()].at;
     leaf = {b, b.unary(op::stop_gradient, leaf.id())};
+  });
+  given.for_each_fixed([&](const expr& leaf) {
+    is_fine = is_fine && !leaf.is_poison();
+    if (count < ir::operand_types::capacity - 1) operands[count++] = leaf.id();
   });
   auto out = std::apply([&](const auto&... argument) { return f(argument...); }, stopped.all);
   int index = 0;

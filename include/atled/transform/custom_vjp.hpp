@@ -16,6 +16,15 @@ inline constexpr bool is_tuple_of_one_v = false;
 template <class T>
 inline constexpr bool is_tuple_of_one_v<std::tuple<T>> = true;
 
+template <class Tree, class Fn>
+constexpr void for_each_expression(Tree& tree, const Fn& fn) {
+  for_each_leaf(
+      [&](auto& leaf) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, expr>) fn(leaf);
+      },
+      tree);
+}
+
 /// What fwd has kept for one call, and the bwd that uses it.
 template <class Bwd, class Arguments, class Result, class Residuals>
 class custom_vjp_pullback final : public ir::custom_pullback {
@@ -25,8 +34,14 @@ class custom_vjp_pullback final : public ir::custom_pullback {
       : bwd_(bwd), arguments_(arguments), result_(result), residuals_(residuals) {}
   constexpr ~custom_vjp_pullback() override {}  // NOLINT: g++ 12 finds no defaulted one in time
 
-  constexpr void pull(ir::builder& b, const int* cotangents, int* out) const override {
+  constexpr void pull(ir::builder& b, const int* kept, const int* cotangents,
+                      int* out) const override {
     const call_site at = b.site;
+    const auto move = [&](expr& leaf) { leaf = {b, *kept++}; };
+    Arguments arguments = arguments_;
+    arguments.for_each_fixed(move);
+    Residuals residuals = residuals_;
+    for_each_expression(residuals, move);
     Result given = result_;
     for_each_leaf(
         [&](auto& leaf) {
@@ -36,8 +51,8 @@ class custom_vjp_pullback final : public ir::custom_pullback {
           }
         },
         given);
-    const auto back = arguments_.with_fixed(
-        [&](const auto&... fixed) { return bwd_(fixed..., residuals_, given); });
+    const auto back = arguments.with_fixed(
+        [&](const auto&... fixed) { return bwd_(fixed..., residuals, given); });
     const auto wanted = arguments_.moving();
     using back_type = std::remove_cvref_t<decltype(back)>;
     int index = 0;
@@ -91,7 +106,7 @@ class custom_vjp_rule final : public ir::custom_rule {
                 result_, index, out);
     auto* pullback = new custom_vjp_pullback<Bwd, Arguments, Result, residuals>(
         bwd_, primals, result_, std::get<1>(members));
-    const auto kept = ir::attribute_list::of(b.keep_pullback(pullback));
+    auto attributes = ir::attribute_list::of(b.keep_pullback(pullback));
     b.site = at;
     int operands[ir::operand_types::capacity]{};
     int count = 0;
@@ -100,7 +115,21 @@ class custom_vjp_rule final : public ir::custom_rule {
       const int tangent = tangents[count];
       operands[count++] = tangent == ir::no_node ? passes::zeros_like(b, leaf.id()) : tangent;
     });
-    const int whole = b.append(op::custom_linear, operands, count, kept, b.type(operands[0]));
+    attributes.push(count);
+    const auto keep = [&](const expr& leaf) {
+      if (count < ir::operand_types::capacity) operands[count] = leaf.id();
+      ++count;
+    };
+    moving.for_each_fixed(keep);
+    residuals all = std::get<1>(members);
+    for_each_expression(all, keep);
+    if (count > ir::operand_types::capacity) {
+      b.fail_as("custom_vjp", at,
+                text("arguments and residuals have more than 64 leaves: pack "
+                     "them"));
+      count = ir::operand_types::capacity;
+    }
+    const int whole = b.append(op::custom_linear, operands, count, attributes, b.type(operands[0]));
     index = 0;
     for_each_leaf(
         [&](const auto& leaf) {
@@ -156,7 +185,7 @@ class custom_vjp_function : public transformed<custom_vjp_function<F, Fwd, Bwd, 
 ///       [](auto x) { return x; }, [](auto x) { return std::pair(x, std::tuple()); },
 ///       [](auto, auto ct) { return std::tuple(minimum(maximum(ct, -1.0), 1.0)); });
 ///
-/// - The residuals may be anything: fwd hands them to bwd as they are.
+/// - The residuals are a tree of tensors and of anything else: fwd hands them to bwd as they are.
 /// - Arguments and results may be trees; 0 is a cotangent of zeros of any type. For an integer
 ///   argument whatever stands there is not read. One cotangent needs no tuple.
 /// - Arguments that `nondiff_argnums<...>` names come first in the call of bwd.
