@@ -369,7 +369,15 @@ struct maximum_of {
                                   : std::numeric_limits<T>::lowest();
   }
   ATLED_INLINE static auto apply(auto x, auto y) { return max(x, y); }
+  template <int N>
+  ATLED_INLINE static auto apply(mask<N> x, mask<N> y) {
+    return x | y;
+  }
   ATLED_INLINE static auto across(auto x) { return reduce_max(x); }
+  template <int N>
+  ATLED_INLINE static bool across(mask<N> x) {
+    return any(x);
+  }
 };
 struct minimum_of {
   template <class T>
@@ -378,7 +386,15 @@ struct minimum_of {
                                   : std::numeric_limits<T>::max();
   }
   ATLED_INLINE static auto apply(auto x, auto y) { return min(x, y); }
+  template <int N>
+  ATLED_INLINE static auto apply(mask<N> x, mask<N> y) {
+    return x & y;
+  }
   ATLED_INLINE static auto across(auto x) { return reduce_min(x); }
+  template <int N>
+  ATLED_INLINE static bool across(mask<N> x) {
+    return all(x);
+  }
 };
 
 // ---- terms ----------------------------------------------------------------------------------

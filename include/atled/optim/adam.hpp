@@ -1,52 +1,12 @@
-// atled/optim/adam.hpp: AdamW: steps of a size that does not depend on the gradient's.
-// Reads: optim/mask.hpp, core/tree.hpp. Next: optim/schedules.hpp, optim/clip.hpp.
+// atled/optim/adam.hpp: Adam, AdamW: steps of a size that does not depend on the gradient's.
+// Reads: optim/rule.hpp, optim/mask.hpp. Next: optim/schedules.hpp, optim/clip.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/core/tree.hpp"
-#include "atled/ops/arguments.hpp"
 #include "atled/optim/mask.hpp"
-#include "atled/trace/trace.hpp"
-
-#include <tuple>
-#include <type_traits>
+#include "atled/optim/rule.hpp"
 
 namespace atled::optim {
-
-namespace detail {
-
-/// The natural logarithm at build time, for a rate in (0, 1).
-constexpr double log_of(double x) {
-  int halvings = 0;
-  for (; x < 0.75; x *= 2) ++halvings;
-  const double z = (x - 1) / (x + 1);  // log(x) = 2 atanh(z), |z| <= 1/7
-  double sum = 0;
-  double power = z;
-  for (int n = 1; n < 40; n += 2, power *= z * z) sum += power / n;
-  return 2 * sum - halvings * 0.69314718055994530942;
-}
-
-/// The first expression of a tree.
-template <class Tree>
-constexpr expr first_leaf(const Tree& tree) {
-  expr out;
-  for_each_leaf(
-      [&](const auto& leaf) {
-        if (!out.is_traced()) out = leaf;
-      },
-      tree);
-  return out;
-}
-
-/// The widest element type of a tree, at least f32: that of its scalars.
-template <class Tree>
-constexpr dtype scalar_type(const Tree& tree) {
-  dtype out = dtype::f32;
-  for_each_leaf([&](const expr& leaf) { out = promote(out, leaf.element()); }, tree);
-  return out;
-}
-
-}  // namespace detail
 
 /// What AdamW keeps between steps, a tuple: the mean m of the gradients, the mean v of their
 /// squares, both like the parameters, and the number of steps, i32[].
@@ -74,14 +34,9 @@ struct adamw {
   /// Zeros like the parameters, and no step made: of tensors, or inside a trace of expressions.
   template <class Params>
   [[nodiscard]] static constexpr auto init(const Params& params) {
-    if constexpr (holds_expressions<Params>()) {
-      const Params zeros =
-          tree_map([](const expr& leaf) { return expr(ir::operand(leaf, {}).like(0)); }, params);
-      ir::builder& b = detail::first_leaf(params).builder();
-      return adam_state<Params, expr>{zeros, zeros, expr(b, b.constant(0, dtype::i32))};
-    } else {
-      return adam_state<Params, tensor<i32>>{Params{}, Params{}, tensor<i32>(0)};
-    }
+    const Params zeros = detail::filled_like(params, 0);
+    const auto steps = detail::zero_steps(params);
+    return adam_state<Params, std::remove_const_t<decltype(steps)>>{zeros, zeros, steps};
   }
 
   /// One step: the new parameters and the new state.
@@ -140,8 +95,79 @@ struct adamw {
   /// One step at `learning_rate`.
   template <class Params>
   [[nodiscard]] constexpr auto update(const Params& params, const Params& gradients,
-                                      const adam_state<Params, expr>& state) const {
-    return update(params, gradients, state, learning_rate);
+                                      const adam_state<Params, expr>& state,
+                                      call_site at = call_site::here()) const {
+    return update(params, gradients, state, located(learning_rate, at));
+  }
+};
+
+namespace detail {
+
+/// Adam's direction for leaves one by one: m and v move, m' / (sqrt(v') + eps) comes back.
+struct adam_direction {
+  double beta1;
+  double beta2;
+  double eps;
+  ir::operand first;   ///< 1 / (1 - beta1^t)
+  ir::operand second;  ///< 1 / (1 - beta2^t)
+
+  constexpr adam_direction(double b1, double b2, double floor, const ir::operand& t)
+      : beta1(b1), beta2(b2), eps(floor), first(correction(t, b1)), second(correction(t, b2)) {}
+
+  constexpr ir::operand operator()(expr& m_leaf, expr& v_leaf, const ir::operand& g,
+                                   const call_site& at) const {
+    const ir::operand m = ir::operand(m_leaf, at) * beta1 + g * (1 - beta1);
+    const ir::operand v = ir::operand(v_leaf, at) * beta2 + g * g * (1 - beta2);
+    m_leaf = m;
+    v_leaf = v;
+    const dtype type = m.type().element;
+    return m * first.as(type) / ((v * second.as(type)).apply(op::sqrt) + eps);
+  }
+
+ private:
+  static constexpr ir::operand correction(const ir::operand& t, double beta) {
+    return -1.0 / (t * log_of(beta)).apply(op::expm1);
+  }
+};
+
+/// One step more, and the number of steps as an element type.
+constexpr ir::operand next_step(expr& steps, dtype element, const call_site& at) {
+  const ir::operand next = ir::operand(steps, at) + 1.0;
+  steps = next;
+  return next.as(element);
+}
+
+}  // namespace detail
+
+/// Adam: `adamw` without weight decay.
+///
+/// Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 1.
+struct adam {
+  static constexpr const char* name = "adam";
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+
+  template <class Params>
+  [[nodiscard]] static constexpr auto init(const Params& params) {
+    return adamw::init(params);
+  }
+  template <class Params, class State>
+  [[nodiscard]] constexpr auto update(const Params& params, const Params& gradients,
+                                      const State& state, const located& rate) const {
+    return detail::updated(*this, params, gradients, state, rate);
+  }
+  template <class Params, class State>
+  [[nodiscard]] constexpr auto update(const Params& params, const Params& gradients,
+                                      const State& state, call_site at = call_site::here()) const {
+    return detail::updated(*this, params, gradients, state, located(learning_rate, at));
+  }
+  template <class Params>
+  constexpr void step(Params& params, const Params& gradients, adam_state<Params, expr>& state,
+                      const ir::operand& rate, const call_site& at) const {
+    const adamw same{.beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = 0};
+    std::tie(params, state) = same.update(params, gradients, state, located(expr(rate), at));
   }
 };
 

@@ -34,6 +34,36 @@ template <class Tree>
   return detail::sum_of_squares(tree, at.in("global_norm")).apply(op::sqrt);
 }
 
+/// Each element brought into [-limit, limit].
+template <class Tree>
+[[nodiscard]] constexpr Tree clip_by_value(const Tree& tree, double limit,
+                                           call_site at = call_site::here()) {
+  at = at.in("clip_by_value");
+  return tree_map(
+      [&](const expr& leaf) {
+        const ir::operand x(leaf, at);
+        const auto raised = ir::operand::combine(op::max, x, x.like(-limit));
+        return expr(ir::operand::combine(op::min, raised, x.like(limit)));
+      },
+      tree);
+}
+
+/// Each leaf scaled for itself so that its norm is at most `limit`; zeros stay zeros.
+template <class Tree>
+[[nodiscard]] constexpr Tree clip_by_norm(const Tree& tree, double limit,
+                                          call_site at = call_site::here()) {
+  at = at.in("clip_by_norm");
+  return tree_map(
+      [&](const expr& leaf) {
+        const ir::operand x(leaf, at);
+        if (x.is_poison()) return leaf;
+        const ir::operand norm = detail::sum_of_squares(leaf, at).apply(op::sqrt);
+        const ir::operand scale = ir::select(norm > norm.like(limit), limit / norm, norm.like(1));
+        return expr(x * scale.as(leaf.element()));
+      },
+      tree);
+}
+
 /// `tree` scaled so that its global norm is at most `limit`; zeros stay zeros.
 ///
 /// Calling `global_norm` of the same tree beside it costs nothing.
