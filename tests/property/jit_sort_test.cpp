@@ -1,5 +1,5 @@
-// property/jit_sort_test.cpp: compiled programs that sort or run along an axis equal their graphs run
-// node by node. Reads: property/compiled.hpp.
+// property/jit_sort_test.cpp: compiled programs that sort or run along an axis equal their graphs
+// run node by node. Reads: property/compiled.hpp.
 #include "property/compiled.hpp"
 
 using namespace atled;

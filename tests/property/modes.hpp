@@ -56,6 +56,10 @@ struct reverse_of {
   constexpr auto operator()(auto x) const { return grad(F{})(x); }
 };
 
+template <class F>
+struct checkpointed {  // its inner values computed again
+  constexpr auto operator()(auto x) const { return checkpoint(F{})(x); }
+};
 /// What a function of a scalar must give at points, in order: values, slopes, second derivatives.
 struct expectation {
   numbers values, slopes, seconds;
@@ -77,7 +81,9 @@ void check_points(const char* id, F, const tensor<f64, N>& x, const expectation&
   in_lanes(F{}, expected.values);
   in_lanes(forward{}, expected.slopes);
   in_lanes(reverse{}, expected.slopes);
+  in_lanes(reverse_of<checkpointed<F>>{}, expected.slopes);
   if (expected.seconds.empty()) return;
+  in_lanes(reverse_of<checkpointed<reverse>>{}, expected.seconds);
   in_lanes(forward_of<forward>{}, expected.seconds);
   in_lanes(forward_of<reverse>{}, expected.seconds);
   in_lanes(reverse_of<forward>{}, expected.seconds);

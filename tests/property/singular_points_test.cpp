@@ -161,6 +161,24 @@ TEST_CASE("softmax, logsumexp: huge, equal and masked logits", "[property]") {
   const tensor<f64, 2, 2> rows{-inf, -inf, 0, 0};
   check_gradient("SM3", [](auto x) { return sum(softmax(x) * (iota_like(x, 1, dtype::f64) + 1)); },
                  rows, {1.5}, {0, 0, -0.25, 0.25});
+  // SM4: attention of 3 queries over 2 keys, of which the query in the middle may see none.
+  constexpr auto attend = [](auto q, auto seen) {
+    const auto keys = reshape(iota(q, {4}, 0, dtype::f64), {2, 2}) * 0.3;
+    const auto scores = where(seen, matmul(q, transpose(keys)), -infinity);
+    return matmul(softmax(scores), keys + 1.0);
+  };
+  const tensor<f64, 3, 2> q{1, -1, 0.5, 2, -0.25, 0.75};
+  const tensor<boolean, 3, 2> seen{true, true, false, false, true, true};
+  const tensor<f64, 2, 2> q_seen{1, -1, -0.25, 0.75};
+  const tensor<boolean, 2, 2> all_seen{true, true, true, true};
+  constexpr auto loss = [](auto x, auto mask) { return sum(square(decltype(attend){}(x, mask))); };
+  const auto middle_left_out = [](const numbers& x) {
+    return numbers{x[0], x[1], 0, 0, x[2], x[3]};
+  };
+  CHECK(are_near(compiled_values(attend, q, seen),
+                 middle_left_out(compiled_values(attend, q_seen, all_seen))));
+  CHECK(are_near(compiled_values(grad(loss), q, seen),
+                 middle_left_out(compiled_values(grad(loss), q_seen, all_seen))));
   check_gradient("SM5", [](auto x) { return logsumexp(x) - x(1); }, vec3{1000, 0, -1000}, {1000},
                  {1, -1, 0});
   check_gradient("SM5", [](auto x) { return -log_softmax(x)(1); }, vec3{1000, 0, -1000}, {1000},

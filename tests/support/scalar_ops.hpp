@@ -109,7 +109,7 @@ inline double polygamma(int n, double x) {
   long double factorial = 1;
   for (int i = 2; i <= n; ++i) factorial *= i;
   long double sum = 0;  // of 1 / (x + k)^(n + 1)
-  long double y = x;
+  auto y = static_cast<long double>(x);
   for (; y < 40; y += 1) sum += 1 / std::pow(y, static_cast<long double>(n + 1));
   const long double s = n;
   // Euler and Maclaurin: the integral, half of the first term, and its derivatives.
