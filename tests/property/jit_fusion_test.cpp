@@ -187,3 +187,12 @@ TEST_CASE("jit: a donated argument is updated in place, with the same numbers", 
       step(std::move(again), again);  // NOLINT: one tensor, given up and read
   CHECK(distance(numbers_of(std::tuple(both, sum_of_both)), all_values(f, kept, kept)) < 2e-6);
 }
+
+TEST_CASE("jit: any and all of truth values, along any axes", "[property]") {
+  constexpr auto f = [](auto x) {
+    return std::tuple{any(x > 0.9F, 1), all(x > -0.9F, 0), all(x < 2.0F), any(x > 2.0F, {0, 2})};
+  };
+  CHECK(compiled_distance(f, some<3, 7, 9>(1)) == 0);
+  constexpr auto g = [](auto x) { return all(x > -0.5, 1); };
+  CHECK(compiled_distance(g, numbers_for<tensor<f64, 5, 4>>(1)) == 0);
+}

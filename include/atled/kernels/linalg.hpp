@@ -19,6 +19,9 @@
 #  pragma GCC diagnostic pop
 #endif
 
+#ifdef _OPENMP
+#  include <omp.h>
+#endif
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -140,14 +143,31 @@ void complete_column(Columns& u, const std::vector<Eigen::Index>& done, Eigen::I
 
 }  // namespace detail
 
+/// Keeps Eigen from cutting a product by the number of threads, on which the last bits of a sum
+/// would depend; matrices of a batch run side by side instead.
+template <>
+struct one_thread_for_each<true> {
+#ifdef _OPENMP
+  int before = Eigen::nbThreads();
+  one_thread_for_each() {
+    Eigen::setNbThreads(1);
+  }
+  ~one_thread_for_each() {
+    Eigen::setNbThreads(before == omp_get_max_threads() ? 0 : before);
+  }
+  one_thread_for_each(const one_thread_for_each&) = delete;
+  one_thread_for_each& operator=(const one_thread_for_each&) = delete;
+#endif
+};
+
 /// Cost: n^3 / 3 flops.
 template <class T>
 struct decomposer<decomposition::cholesky, T> {
   static void run(const matrix_shape& s, const T* in, T* out) {
     const std::int64_t size = s.rows * s.rows;
-    for (std::int64_t i = 0; i < s.batch; ++i, in += size, out += size) {
-      const detail::const_matrix_view<T> a(in, s.rows, s.rows);
-      detail::matrix_view<T> lower(out, s.rows, s.rows);
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
+      const detail::const_matrix_view<T> a(in + i * size, s.rows, s.rows);
+      detail::matrix_view<T> lower(out + i * size, s.rows, s.rows);
       const Eigen::LLT<detail::row_major<T>> factors(T{0.5} * (a + a.transpose()));
       if (factors.info() == Eigen::Success) {
         lower = factors.matrixL();
@@ -166,7 +186,7 @@ struct decomposer<decomposition::triangular_solve, T> {
     const bool turns = (s.flags & 2) != 0;
     const bool is_lower = ((s.flags & 1) != 0) != turns;
     const bool is_unit = (s.flags & 4) != 0;
-    for (std::int64_t i = 0; i < s.batch; ++i) {
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
       detail::matrix_view<T> x(out + i * s.rows * s.cols, s.rows, s.cols);
       x = detail::const_matrix_view<T>(right + i * s.rows * s.cols, s.rows, s.cols);
       const T* a = in + i * s.rows * s.rows;
@@ -185,7 +205,7 @@ struct decomposer<decomposition::triangular_solve, T> {
 template <class T>
 struct decomposer<decomposition::lu, T> {
   static void run(const matrix_shape& s, const T* in, T* out) {
-    for (std::int64_t i = 0; i < s.batch; ++i) {
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
       detail::matrix_view<T> factors(out + i * s.rows * (s.cols + 1), s.rows, s.cols + 1);
       factors.leftCols(s.cols) =
           detail::const_matrix_view<T>(in + i * s.rows * s.cols, s.rows, s.cols);
@@ -198,7 +218,7 @@ struct decomposer<decomposition::lu, T> {
 template <class T>
 struct decomposer<decomposition::qr, T> {
   static void run(const matrix_shape& s, const T* in, T* out) {
-    for (std::int64_t i = 0; i < s.batch; ++i) {
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
       const detail::const_matrix_view<T> a(in + i * s.rows * s.cols, s.rows, s.cols);
       detail::matrix_view<T> both(out + i * (s.rows + s.cols) * s.cols, s.rows + s.cols, s.cols);
       const Eigen::HouseholderQR<detail::column_major<T>> factors(a);
@@ -215,7 +235,7 @@ struct decomposer<decomposition::qr, T> {
 template <class T>
 struct decomposer<decomposition::eigh, T> {
   static void run(const matrix_shape& s, const T* in, T* out) {
-    for (std::int64_t i = 0; i < s.batch; ++i) {
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
       const detail::const_matrix_view<T> a(in + i * s.rows * s.rows, s.rows, s.rows);
       detail::matrix_view<T> both(out + i * (s.rows + 1) * s.rows, s.rows + 1, s.rows);
       const Eigen::SelfAdjointEigenSolver<detail::column_major<T>> factors(T{0.5} *
@@ -235,7 +255,7 @@ template <class T>
 struct decomposer<decomposition::svd, T> {
   static void run(const matrix_shape& s, const T* in, T* out) {
     const std::int64_t height = s.rows + s.cols + 1;
-    for (std::int64_t i = 0; i < s.batch; ++i) {
+    for (std::int64_t i = s.begin; i < s.end; ++i) {
       const detail::const_matrix_view<T> a(in + i * s.rows * s.cols, s.rows, s.cols);
       detail::matrix_view<T> all(out + i * height * s.cols, height, s.cols);
       if (!a.allFinite()) {

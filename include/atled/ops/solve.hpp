@@ -121,7 +121,7 @@ constexpr ir::operand least_solved(const ir::operand& a, const ir::operand& y,
     return ir::operand(matrix_transpose(x, at), at);
   };
   const std::int64_t lead = (std::int64_t{1} << (a.type().rank() - 2)) - 1;
-  const ir::operand is_full = over_last(op::reduce_min, chosen);
+  const ir::operand is_full = over_last(op::reduce_min, chosen.as(dtype::i32)) == 1.0;
   const auto spread = [&](const ir::operand& like) {
     return ir::operand(b, b.broadcast(is_full.id(), like.type().dims, lead));
   };

@@ -12,6 +12,7 @@
 #include "atled/kernels/index.hpp"
 #include "atled/kernels/sort.hpp"
 #include "atled/loops/epilogue.hpp"
+#include "atled/loops/parallel.hpp"
 #include "atled/passes/plan.hpp"
 #include "atled/runtime/function_of.hpp"
 
@@ -191,19 +192,31 @@ consteval kernels::decomposition decomposition_of(op code) {
 }
 
 template <op Code, class T>
-void run_decomposition(const step_data& data, std::byte* const* slots, std::byte*, int) {
+void run_decomposition(const step_data& data, std::byte* const* slots, std::byte*, int threads) {
   using kernel = kernels::decomposer<decomposition_of(Code), T>;
   static_assert(kernels::is_defined<kernel>,
                 "atled: linear algebra has a header of its own; include atled/linalg.hpp");
   if constexpr (kernels::is_defined<kernel>) {
-    const kernels::matrix_shape s{data.numbers[0], data.numbers[1], data.numbers[2],
-                                  data.numbers[3]};
-    if constexpr (Code == op::triangular_solve) {
-      kernel::run(s, reinterpret_cast<const T*>(slots[0]), reinterpret_cast<const T*>(slots[1]),
-                  reinterpret_cast<T*>(slots[2]));
-    } else {
-      kernel::run(s, reinterpret_cast<const T*>(slots[0]), reinterpret_cast<T*>(slots[1]));
-    }
+    struct call {
+      const std::int64_t* numbers;
+      std::byte* const* slots;
+    };
+    const auto one_matrix = [](const void* context, std::int64_t i) {
+      const auto& c = *static_cast<const call*>(context);
+      const std::int64_t* n = c.numbers;
+      const kernels::matrix_shape s{i, i + 1, n[1], n[2], n[3]};
+      const T* in = reinterpret_cast<const T*>(c.slots[0]);
+      if constexpr (Code == op::triangular_solve) {
+        kernel::run(s, in, reinterpret_cast<const T*>(c.slots[1]),
+                    reinterpret_cast<T*>(c.slots[2]));
+      } else {
+        kernel::run(s, in, reinterpret_cast<T*>(c.slots[1]));
+      }
+    };
+    const kernels::one_thread_for_each<kernels::is_defined<kernel>> serial{};
+    const call each{data.numbers, slots};
+    loops::for_each_piece(one_matrix, &each, data.numbers[0], threads);
+    static_cast<void>(serial);
   }
 }
 

@@ -37,7 +37,7 @@ struct run {
     detail::matrix_view<T> second(in.data() + rows * cols, rows, cols);
     for (std::int64_t i = 0; i < std::min(rows, cols); ++i) second(i, i) += diagonal;
     std::vector<T> result(static_cast<std::size_t>(2 * height * width), T{-7});
-    decomposer<Kind, T>::run({2, rows, cols, 0}, in.data(), result.data());
+    decomposer<Kind, T>::run({0, 2, rows, cols, 0}, in.data(), result.data());
     a = second;
     out = detail::matrix_view<T>(result.data() + height * width, height, width);
   }
@@ -71,8 +71,8 @@ TEMPLATE_TEST_CASE("triangular_solve: the triangle that the flags name", "[kerne
   const detail::const_matrix_view<TestType> right(b.data(), n, k);
   for (std::int64_t flags = 0; flags < 8; ++flags) {
     std::vector<TestType> x(b.size());
-    decomposer<decomposition::triangular_solve, TestType>::run({1, n, k, flags}, a.data(), b.data(),
-                                                               x.data());
+    decomposer<decomposition::triangular_solve, TestType>::run({0, 1, n, k, flags}, a.data(),
+                                                               b.data(), x.data());
     matrix<TestType> t = detail::const_matrix_view<TestType>(a.data(), n, n);
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
@@ -145,7 +145,7 @@ TEST_CASE("svd: of zeros and of lower rank all vectors are orthonormal", "[kerne
   for (const bool is_zero : {true, false}) {
     std::vector<double> in(12, is_zero ? 0.0 : 3e200);
     std::vector<double> out(24);
-    decomposer<decomposition::svd, double>::run({1, 4, 3, 0}, in.data(), out.data());
+    decomposer<decomposition::svd, double>::run({0, 1, 4, 3, 0}, in.data(), out.data());
     const detail::matrix_view<double> all(out.data(), 8, 3);
     CHECK((all.topRows(4).transpose() * all.topRows(4)).isIdentity(1e-14));
     CHECK((all.middleRows(4, 3).transpose() * all.middleRows(4, 3)).isIdentity(1e-14));
