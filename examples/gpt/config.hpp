@@ -10,6 +10,7 @@ namespace gpt {
 /// Sizes. Units: `context` in tokens, `batch` in rows of that length.
 struct config {
   std::int64_t layers, heads, width, context, batch, vocabulary;
+  bool remat = false;  ///< keep only what enters each layer, and compute the layer again backward
 
   friend constexpr bool operator==(const config&, const config&) = default;
 };

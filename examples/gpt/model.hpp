@@ -53,7 +53,7 @@ struct model {
   /// The logits of the next token at each place: i32[B, T] to f32[B, T, V].
   constexpr expr operator()(const expr& text) const {
     expr x = tokens(text) + slice_in_dim(positions.weight, 0, text.dim(1));
-    for (const auto& block : blocks) x = block(x);
+    for (const auto& block : blocks) x = C.remat ? remat(block)(x) : block(x);
     return tokens.as_head(norm(x));
   }
 };

@@ -187,6 +187,7 @@
 #include "atled/transform/lanes.hpp"
 #include "atled/transform/planned.hpp"
 #include "atled/transform/program.hpp"
+#include "atled/transform/saved_residuals.hpp"
 #include "atled/transform/transformed.hpp"
 #include "atled/transform/variables.hpp"
 #include "atled/transform/vjp.hpp"
