@@ -41,6 +41,7 @@ class dot_emitter : protected loop_emitter {
 
     step s{};
     s.node = locals_[num_locals_ - 1].node;
+    s.order = id;  // its epilogue may be of a later time, as the norm of a gradient is
     s.k = 1;
     for (int i = 0; i < axes.num_contract; ++i) s.k *= g_.type(lhs).dims[axes.lhs_contract[i]];
     s.lhs_k = contract_stride(lhs, axes.lhs_contract, axes.num_contract);

@@ -155,6 +155,7 @@ class kernel_writer {
   constexpr void push_step(step s, const slot* slots) {
     s.slots_begin = out_.num_slots;
     s.num_slots = num_slots_;
+    if (s.order == 0) s.order = s.node;
     for (int i = 0; i < num_slots_; ++i) {
       out_.slots[out_.num_slots++] = slots[i];
       if (g_[slots[i].base].code == op::iota) continue;

@@ -100,7 +100,8 @@ struct dot_limits {
 /// `domain`: loops: all axes, the last one being the row; dots: batch axes, then M and N.
 struct step {
   int kernel;
-  int node;  ///< for names: the last node it computes
+  int node;   ///< for names: the last node it computes
+  int order;  ///< of the steps that are ready the smallest runs: a dot's product, else `node`
   shape domain;
   int slots_begin, num_slots;
   std::int64_t k;             ///< dots: the contracted size

@@ -10,7 +10,7 @@ namespace atled::passes {
 
 namespace detail {
 
-/// A binary heap of steps, the one of the smallest node first.
+/// A binary heap of steps, the one of the smallest `order` first.
 struct step_heap {
   int items[plan::max_steps];
   int size;
@@ -41,8 +41,8 @@ struct step_heap {
     return top;
   }
   static constexpr bool before(const plan& p, int a, int b) {
-    const int left = p.steps[a].node;
-    const int right = p.steps[b].node;
+    const int left = p.steps[a].order;
+    const int right = p.steps[b].order;
     return left != right ? left < right : a < b;
   }
 };
