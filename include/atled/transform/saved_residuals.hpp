@@ -1,6 +1,6 @@
-// atled/transform/saved_residuals.hpp: what the reverse mode of a function keeps of its forward
-// pass. Reads: transform/jvp.hpp, passes/gradient.hpp, passes/compile.hpp. See
-// transform/checkpoint.hpp. SPDX-License-Identifier: MIT
+// atled/transform/saved_residuals.hpp: what reverse mode keeps of a function's forward pass.
+// Reads: transform/jvp.hpp, passes/gradient.hpp, passes/compile.hpp. See transform/checkpoint.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/gradient.hpp"
