@@ -67,10 +67,10 @@ inline double distance(const std::vector<std::vector<double>>& actual,
   return worst;
 }
 
-/// How far the compiled program is from its graph run node by node.
+/// How far the compiled program, as kernels, is from its graph run node by node.
 template <class F, class... T>
 double compiled_distance(F f, const T&... x) {
-  return distance(numbers_of(jit(f)(x...)), all_values(f, x...));
+  return distance(numbers_of(jit(f, by_kernels)(x...)), all_values(f, x...));
 }
 
 }  // namespace atled::test

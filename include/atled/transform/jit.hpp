@@ -7,9 +7,25 @@
 
 namespace atled {
 
+/// An option of `jit`: the program runs as a list of kernels, however small it is.
+struct by_kernels_option {};
+inline constexpr by_kernels_option by_kernels{};
+
+namespace detail {
+
+template <class... Options>
+struct jit_options {};
+template <>
+struct jit_options<by_kernels_option> {
+  static constexpr bool by_kernels = true;
+};
+
+}  // namespace detail
+
 /// What `jit` returns; see there.
-template <class F>
-class jit_function : public transformed<jit_function<F>> {
+template <class F, class... Options>
+class jit_function : public transformed<jit_function<F, Options...>>,
+                     public detail::jit_options<Options...> {
  public:
   constexpr jit_function() = default;
   constexpr explicit jit_function(F function) : f_(function) {}
@@ -27,10 +43,12 @@ class jit_function : public transformed<jit_function<F>> {
 ///
 /// Arguments and results are tensors, numbers and trees of them. `decltype(step)::program<Args...>`
 /// holds the facts of the build: text(), peak_bytes, flops, bytes_moved.
-/// Ill-formed: the function captures; a shape does not fit (the sentence names the user's line).
-template <class F>
-[[nodiscard]] constexpr auto jit(F f) {
-  return jit_function<F>(f);
+/// Cost: a list of fused kernels; a program of a few thousand numbers is one inlined function,
+/// which `jit(f, by_kernels)` prevents. Ill-formed: the function captures; a shape does not fit
+/// (the sentence names the user's line).
+template <class F, class... Options>
+[[nodiscard]] constexpr auto jit(F f, const Options&...) {
+  return jit_function<F, Options...>(f);
 }
 
 }  // namespace atled

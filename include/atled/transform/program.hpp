@@ -8,6 +8,7 @@
 #include "atled/ir/verify.hpp"
 #include "atled/passes/jvp.hpp"
 #include "atled/runtime/describe.hpp"
+#include "atled/runtime/inline_program.hpp"
 #include "atled/trace/trace.hpp"
 #include "atled/transform/planned.hpp"
 
@@ -288,6 +289,12 @@ class program {
 
   [[nodiscard]] static const runtime::frozen_program& frozen() {
     return lowered::frozen;
+  }
+  /// The program is so small that a call is one function, without steps; see
+  /// runtime/inline_layout.hpp.
+  static constexpr bool is_inline = runtime::inline_program<planned>::fits;
+  static void run_inline(const std::byte* const* parameters, std::byte* const* outputs) {
+    runtime::inline_program<planned>::run(parameters, outputs);
   }
   /// The parameter whose memory an output takes over, or -1.
   [[nodiscard]] static constexpr int donor_of(int output) {

@@ -66,8 +66,8 @@ struct leaf_at {
   bool is_given;
 };
 
-/// Runs a compiled program on its arguments.
-template <class Program, class... Args>
+/// Runs a compiled program on its arguments: a small one as one function, if `MayInline`.
+template <class Program, bool MayInline, class... Args>
 typename Program::result call_program(Args&&... args) {
   constexpr auto parameters = static_cast<std::size_t>(Program::num_parameters);
   constexpr auto outputs = static_cast<std::size_t>(Program::num_outputs);
@@ -112,7 +112,11 @@ typename Program::result call_program(Args&&... args) {
   std::size_t at = 0;
   for_each_leaf([&](auto& leaf) { results[at++] = reinterpret_cast<std::byte*>(leaf.data()); },
                 out);
-  runtime::execute(Program::frozen(), inputs.data(), results.data());
+  if constexpr (MayInline && Program::is_inline) {
+    Program::run_inline(inputs.data(), results.data());
+  } else {
+    runtime::execute(Program::frozen(), inputs.data(), results.data());
+  }
   return out;
 }
 
@@ -152,7 +156,10 @@ class transformed {
     } else {
       using compiled = atled::program<Derived, detail::given_up<detail::is_given_v<Args&&>...>,
                                       std::remove_cvref_t<Args>...>;
-      return detail::call_program<compiled>(std::forward<Args>(args)...);
+      constexpr bool may_inline = !requires {
+        Derived::by_kernels;
+      };
+      return detail::call_program<compiled, may_inline>(std::forward<Args>(args)...);
     }
   }
 };
