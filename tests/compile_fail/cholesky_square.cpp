@@ -1,5 +1,5 @@
 // expect-error: cholesky_square.cpp:10: cholesky: f32[8,16]: the matrix must be square
-#include "atled/ops/solve.hpp"
+#include "atled/linalg.hpp"
 #include "atled/transform/jit.hpp"
 
 using namespace atled;

@@ -1,5 +1,5 @@
 // expect-error: solve_rows.cpp:10: solve: a f32[3,3] and b f32[4]: b must have 3 rows
-#include "atled/ops/solve.hpp"
+#include "atled/linalg.hpp"
 #include "atled/transform/jit.hpp"
 
 using namespace atled;
