@@ -26,8 +26,12 @@ namespace detail {
 
 class expander {
  public:
-  constexpr int operator()(ir::builder& b, const moving_node& given) {
-    const moving_node n = with_operands_in_memory(b, given);
+  constexpr int operator()(ir::builder& b, const moving_node& n) {
+    return lacks_memory(b.g, n) ? rewritten(b, with_operands_in_memory(b, n)) : rewritten(b, n);
+  }
+
+ private:
+  constexpr int rewritten(ir::builder& b, const moving_node& n) {
     switch (n.code) {
       case op::reduce_logsumexp:
         return expand_logsumexp(b, n);
@@ -51,20 +55,30 @@ class expander {
     }
   }
 
- private:
   int copy_of_[ir::graph::max_nodes]{};  // + 1, of a constant or an index
 
+  static constexpr bool is_without_memory(const ir::graph& g, int x) {
+    return g[x].code == op::constant || g[x].code == op::iota;
+  }
   // Kernels that are no loops read memory, which constants and indices have none of.
-  constexpr moving_node with_operands_in_memory(ir::builder& b, const moving_node& n) {
+  static constexpr bool lacks_memory(const ir::graph& g, const moving_node& n) {
     const op_kind kind = info(n.code).kind;
+    if (kind == op_kind::elementwise || kind == op_kind::shape || kind == op_kind::source) {
+      return false;
+    }
     const bool reads_memory = kind == op_kind::index || kind == op_kind::ordering ||
                               kind == op_kind::cumulative || kind == op_kind::linear ||
                               kind == op_kind::product || n.code == op::argmax ||
                               n.code == op::argmin;
+    bool out = false;
+    for (int i = 0; reads_memory && i < n.num_operands; ++i) out |= is_without_memory(g, n[i]);
+    return out;
+  }
+  constexpr moving_node with_operands_in_memory(ir::builder& b, const moving_node& n) {
     moving_node out = n;
-    for (int i = 0; reads_memory && i < n.num_operands; ++i) {
+    for (int i = 0; i < n.num_operands; ++i) {
       const int x = n[i];
-      if (b.g[x].code != op::constant && b.g[x].code != op::iota) continue;
+      if (!is_without_memory(b.g, x)) continue;
       if (copy_of_[x] == 0) copy_of_[x] = b.copy(x) + 1;
       out.operands[i] = copy_of_[x] - 1;
     }
