@@ -213,7 +213,7 @@ class linear_splitter {
       const int x = waiting_[--waiting_.size];
       if (table_.is_linear(x) || !is_within(x) || is_at_hand(x)) continue;
       if (is_view(b_.g[x].code) || is_deeper(x)) {
-        waiting_.push(b_.g.operand(x, 0));
+        for (int i = 0; i < b_.g[x].num_operands; ++i) waiting_.push(b_.g.operand(x, i));
       } else if (is_checkpointed(x)) {
         if (remade_part_[x] != 0) continue;
         remade_part_[x] = part_ + 1;
@@ -329,15 +329,20 @@ class linear_splitter {
     if (!is_within(x)) return x;
     if (is_at_hand(x)) return rebound(x, b_.g.operand(x, 0));
     if (is_deeper(x) && is_bound(b_.g[x].code)) return rebound(x, value(b_.g.operand(x, 0)));
-    if (is_view(b_.g[x].code)) {
-      return b_.append(b_.g[x].code, {value(b_.g.operand(x, 0))}, b_.g.attributes_of(x),
-                       b_.type(x));
-    }
+    if (is_view(b_.g[x].code) || is_deeper(x)) return same(x);
     const int slot = slot_of_[x] - 1;
     if (!is_loop_) return b_.enter(b_.result_of(keeper_, slot), out_->region, depth_, part_);
     const int stack = b_.result_of(keeper_, first_kept_ + slot);
     items_.push(b_.bound(op::item, stack, out_->region, depth_));
     return items_[items_.size - 1];
+  }
+  /// The op of `x` on what takes the place of its operands.
+  constexpr int same(int x) {
+    ir::operand_list operands{};
+    for (int i = 0; i < b_.g[x].num_operands; ++i) operands.push(value(b_.g.operand(x, i)));
+    if (b_.g[x].code == op::variable) return b_.variable(operands.values[0]);
+    return b_.append(b_.g[x].code, operands.values, operands.size, b_.g.attributes_of(x),
+                     b_.type(x));
   }
   /// A carry, item or entry like `x`, of the region that takes the place of its own.
   constexpr int rebound(int x, int from) {

@@ -4,6 +4,8 @@
 
 #include "atled/ops/elementwise.hpp"
 #include "atled/ops/reduce.hpp"
+#include "atled/transform/checkpoint.hpp"
+#include "atled/transform/custom_vjp.hpp"
 #include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"
 #include "atled/transform/jvp.hpp"
@@ -91,6 +93,39 @@ constexpr auto lazy_log = [](auto x) {  // CF9
   return cond(
       x > 0.0, [&] { return log(x); }, [] { return 0.0; });
 };
+/// The function itself, where a test compares with the checkpointed one.
+constexpr auto as_it_is = [](auto f) { return f; };
+constexpr auto again = [](auto f) { return checkpoint(f); };
+
+template <class How>
+struct wavy_while {
+  template <class X>
+  constexpr auto operator()(X x) const {
+    const auto next = How{}([](auto y) { return y * y * exp(y * 0.01); });
+    return while_loop([](auto y) { return y < 100.0; }, next, x, max_trips<8>);
+  }
+};
+template <class How>
+struct wavy_cond {
+  template <class X>
+  constexpr auto operator()(X x) const {
+    const auto step = [](auto, auto c) {
+      return cond(c > 2.0, How{}([](auto y) { return log(y); }),
+                  How{}([](auto y) { return exp(sin(y)) + 1.0; }), c);
+    };
+    return fori_loop(0, 4, step, x);
+  }
+};
+
+/// Its bwd is not linear: it clips.
+constexpr auto clipped =
+    custom_vjp([](auto x) { return x; }, [](auto x) { return std::pair(x, std::tuple<>{}); },
+               [](auto, auto ct) { return std::tuple(minimum(ct, 1.0)); });
+constexpr auto with_clips = [](auto x) {
+  return fori_loop(
+      0, 3, [](auto, auto c) { return clipped(2.0 * c); }, x);
+};
+
 }  // namespace
 
 TEST_CASE("while_loop: it runs until its condition is false", "[ops]") {
@@ -158,4 +193,14 @@ TEST_CASE("cond: inside a loop", "[ops]") {
   CHECK(value(collatz, 1) == 2.25);
   CHECK(gradient(collatz, 1) == 2.25);
   CHECK(slope(collatz, 1) == 2.25);
+}
+
+TEST_CASE("while_loop, cond: with a checkpointed body the derivative has the same bits", "[ops]") {
+  CHECK(gradient(wavy_while<decltype(as_it_is)>{}, 3) ==
+        gradient(wavy_while<decltype(again)>{}, 3));
+  CHECK(gradient(wavy_cond<decltype(as_it_is)>{}, 1) == gradient(wavy_cond<decltype(again)>{}, 1));
+}
+
+TEST_CASE("fori_loop: a bwd of the user's own need not be linear", "[ops]") {
+  CHECK(gradient(with_clips, 1) == 2);
 }
