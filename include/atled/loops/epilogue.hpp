@@ -72,6 +72,7 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
     const std::int64_t* strides = call.shape.strides;
     for (int s = 0; s < num_slots; ++s, strides += 5) {
       if (s < 2 || !has_memory[s] || strides[3] == 0 || strides[4] != 1) continue;
+      if (is_in_place(call.slots, s)) continue;
       const std::int64_t offset = batch[0] * strides[0] + batch[1] * strides[1] +
                                   batch[2] * strides[2] + row * strides[3] + column;
       const std::byte* at = call.slots[s] + offset * sizes[s];
@@ -82,6 +83,14 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
   }
 
  private:
+  // A result that takes over what is read has been fetched with it.
+  static bool is_in_place(std::byte* const* slots, int slot) {
+    for (int s = 2; s < slot; ++s) {
+      if (slots[s] == slots[slot]) return true;
+    }
+    return false;
+  }
+
   using sequence = std::make_integer_sequence<int, static_cast<int>(sizeof...(Terms))>;
   using frame = detail::frame<sequence, N, Terms...>;
 
