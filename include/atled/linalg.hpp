@@ -5,3 +5,4 @@
 
 #include "atled/kernels/linalg.hpp"
 #include "atled/ops/solve.hpp"
+#include "atled/random/multivariate_normal.hpp"

@@ -95,6 +95,81 @@ inline constexpr i32 categorical_first[] = {1, 0, 2, 0};
 /// vmap(uniform)(split(key(0), 3)), each (2,)
 inline constexpr f32 vmapped[] = {0x1.af43cc0000000p-1F, 0x1.7582f00000000p-3F, 0x1.de02000000000p-8F, 0x1.5648000000000p-6F, 0x1.ce0ddc0000000p-1F, 0x1.d3180c0000000p-1F};
 
+/// exponential(key(0), (6,))
+inline constexpr f32 exponential[] = {0x1.799dcc0000000p+1F, 0x1.ebf5560000000p+1F, 0x1.9d98e40000000p-2F, 0x1.43c5e20000000p-1F, 0x1.affaec0000000p-1F, 0x1.72896a0000000p-3F};
+
+/// laplace(key(0), (6,))
+inline constexpr f32 laplace[] = {-0x1.20e4c60000000p+1F, -0x1.933c560000000p+1F, 0x1.a266d80000000p-2F, 0x1.090fe40000000p-4F, -0x1.345afe0000000p-3F, 0x1.1b09d00000000p+0F};
+
+/// cauchy(key(0), (6,))
+inline constexpr f32 cauchy[] = {0x1.81c2780000000p+2F, 0x1.dad00a0000000p+3F, -0x1.29d7800000000p-1F, -0x1.947abe0000000p-4F, 0x1.c907ea0000000p-3F, -0x1.bf2c040000000p+0F};
+
+/// logistic(key(0), (6,))
+inline constexpr f32 logistic[] = {0x1.72bc720000000p+1F, 0x1.e92fd00000000p+1F, -0x1.654b2e0000000p-1F, -0x1.0101300000000p-3F, 0x1.2026900000000p-2F, -0x1.9e2abc0000000p+0F};
+
+/// pareto(key(0), 2.5, (6,))
+inline constexpr f32 pareto[] = {0x1.a094cc0000000p+1F, 0x1.29bfe80000000p+2F, 0x1.2ce3640000000p+0F, 0x1.49ae4c0000000p+0F, 0x1.66c3540000000p+0F, 0x1.1336b60000000p+0F};
+
+/// rayleigh(key(0), 2.5, (6,))
+inline constexpr f32 rayleigh[] = {0x1.a3af2c0000000p-1F, 0x1.0a5e4c0000000p-1F, 0x1.db03360000000p+1F, 0x1.89f7700000000p+1F, 0x1.535aec0000000p+1F, 0x1.2f797c0000000p+2F};
+
+/// weibull_min(key(0), 2, 1.5, (6,))
+inline constexpr f32 weibull_min[] = {0x1.074ab00000000p+2F, 0x1.3a11220000000p+2F, 0x1.17c3040000000p+0F, 0x1.7935e00000000p+0F, 0x1.c928520000000p+0F, 0x1.47914a0000000p-1F};
+
+/// triangular(key(0), 0, 1, 3, (6,))
+inline constexpr f32 triangular[] = {0x1.3846480000000p+1F, 0x1.521cbe0000000p+1F, 0x1.ff33000000000p-1F, 0x1.36e9dc0000000p+0F, 0x1.64bffa0000000p+0F, 0x1.68c5ca0000000p-1F};
+
+/// rademacher(key(0), (8,))
+inline constexpr i32 rademacher[] = {-1, -1, 1, 1, -1, 1, 1, -1};
+
+/// geometric(key(0), 0.3, (8,))
+inline constexpr i32 geometric[] = {1, 1, 4, 3, 2, 6, 4, 2};
+
+/// means of the next
+inline constexpr f32 rates[] = {0x0.0p+0F, 0x1.0000000000000p-1F, 0x1.8000000000000p+1F, 0x1.3000000000000p+3F, 0x1.4000000000000p+3F, 0x1.9000000000000p+5F, 0x1.f400000000000p+9F};
+
+/// poisson(key(0), rates)
+inline constexpr i32 poisson[] = {0, 0, 4, 11, 7, 53, 1034};
+
+/// permutation(key(0), 10)
+inline constexpr i32 permutation_10[] = {0, 1, 8, 5, 6, 4, 3, 2, 7, 9};
+
+/// permutation(key(42), 2000)[:20]
+inline constexpr i32 permutation_2000[] = {1474, 815, 539, 874, 1693, 84, 995, 1191, 1713, 508, 594, 825, 859, 1822, 188, 1054, 1997, 1366, 707, 985};
+
+/// chances of the next
+inline constexpr f32 chances[] = {0x1.99999a0000000p-4F, 0x1.99999a0000000p-2F, 0x1.99999a0000000p-3F, 0x1.3333340000000p-2F};
+
+/// choice(key(42), chances, (8,), p=chances)
+inline constexpr f32 choice_weighted[] = {0x1.99999a0000000p-3F, 0x1.99999a0000000p-2F, 0x1.99999a0000000p-2F, 0x1.99999a0000000p-2F, 0x1.99999a0000000p-3F, 0x1.99999a0000000p-2F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-2F};
+
+/// choice(key(42), chances, (8,))
+inline constexpr f32 choice_plain[] = {0x1.99999a0000000p-4F, 0x1.99999a0000000p-3F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-2F, 0x1.99999a0000000p-2F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-2F, 0x1.3333340000000p-2F};
+
+/// choice(key(42), chances, (3,), False)
+inline constexpr f32 choice_without[] = {0x1.99999a0000000p-3F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-4F};
+
+/// shapes of the next
+inline constexpr f32 shapes[] = {0x1.99999a0000000p-5F, 0x1.0000000000000p-1F, 0x1.0000000000000p+0F, 0x1.4000000000000p+1F, 0x1.4000000000000p+3F, 0x1.2c00000000000p+8F};
+
+/// loggamma(key(0), shapes)
+inline constexpr f32 loggamma[] = {-0x1.4ddae60000000p+1F, 0x1.d59c700000000p-6F, -0x1.0c04520000000p+0F, 0x1.8c49b00000000p+0F, 0x1.4289080000000p+1F, 0x1.6dcff60000000p+2F};
+
+/// gamma(key(0), shapes)
+inline constexpr f32 gamma[] = {0x1.2dba2a0000000p-4F, 0x1.0771a00000000p+0F, 0x1.676f220000000p-2F, 0x1.2cee740000000p+2F, 0x1.8da3620000000p+3F, 0x1.2fa1e80000000p+8F};
+
+/// gamma(key(42), shapes) in f64
+inline constexpr f64 gamma_f64[] = {0x1.22a36e42db99fp-31, 0x1.db6f205996537p-7, 0x1.b232a071fef05p-2, 0x1.61cfa5d438dcfp+1, 0x1.7d5a3e4022efbp+2, 0x1.12854b41b23e6p+8};
+
+/// beta(key(0), 2, 3, (6,))
+inline constexpr f32 beta[] = {0x1.e3e36c0000000p-3F, 0x1.f63b0e0000000p-2F, 0x1.5e1a5c0000000p-1F, 0x1.15ae260000000p-1F, 0x1.f600b20000000p-2F, 0x1.5b90440000000p-2F};
+
+/// dirichlet(key(0), shapes, (2,))
+inline constexpr f32 dirichlet[] = {0x1.df72240000000p-13F, 0x1.a29cfe0000000p-9F, 0x1.1d92360000000p-10F, 0x1.de2e660000000p-7F, 0x1.3beca40000000p-5F, 0x1.e279200000000p-1F, 0x1.6eddde0000000p-23F, 0x1.97b9f80000000p-11F, 0x1.b319aa0000000p-9F, 0x1.01c7240000000p-8F, 0x1.5995e80000000p-6F, 0x1.f116b60000000p-1F};
+
+/// multivariate_normal(key(0), chances[:2], [[2, .5], [.5, 1]], (4,))
+inline constexpr f32 vectors[] = {0x1.3287940000000p+1F, 0x1.6f1f9e0000000p+1F, -0x1.06c1820000000p-1F, 0x1.62a2760000000p-3F, 0x1.6568280000000p-2F, -0x1.c9c7220000000p-2F, -0x1.336f400000000p-1F, 0x1.5fea480000000p-1F};
+
 /// where erf_inv was taken
 inline constexpr f32 erf_inv_at_f32[] = {-0x1.fffffc0000000p-1F, -0x1.ff7cee0000000p-1F, -0x1.cccccc0000000p-1F, -0x1.0000000000000p-1F, -0x1.0624de0000000p-10F, 0x0.0p+0F, 0x1.0c6f7a0000000p-20F, 0x1.0000000000000p-2F, 0x1.8000000000000p-1F, 0x1.fae1480000000p-1F, 0x1.fffeb00000000p-1F};
 

@@ -12,6 +12,7 @@
 #include "atled/random/key.hpp"
 #include "atled/transform/transformed.hpp"
 
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -47,15 +48,10 @@ constexpr bool is_random_type(ir::builder& b, dtype element, bool wanted, const 
   return false;
 }
 
-/// Numbers k 2^-n with 0 <= k < 2^n, n the digits of the type: 23, 52, or 7 for bf16.
-constexpr ir::operand unit_uniform(const expr& key, const shape& dims, dtype element,
-                                   const call_site& at) {
-  const auto words = words_of(key, at);
-  ir::builder& b = key.builder();
-  if (!is_random_type(b, element, is_floating(element), "f32, f64 or bf16")) {
-    return {b, ir::poison};
-  }
-  const auto [high, low] = counters(b, dims);
+/// Numbers k 2^-n with 0 <= k < 2^n, n the digits of the type: 23, 52, or 7 for bf16, from the
+/// blocks of keys at counters of one shape.
+constexpr ir::operand unit_at(const std::array<ir::operand, 2>& words, const ir::operand& high,
+                              const ir::operand& low, dtype element) {
   if (element == dtype::f64) {
     const ir::operand upper = threefry(words, high, low, 0);
     if (upper.is_poison()) return upper;
@@ -69,6 +65,25 @@ constexpr ir::operand unit_uniform(const expr& key, const shape& dims, dtype ele
   if (is_short) bits = bits & bits.like(255);
   bits = ir::operand::combine(op::shift_right, bits, bits.like(is_short ? 1 : 9));
   return bits.as(element) * (is_short ? 0x1p-7 : 0x1p-23);
+}
+constexpr ir::operand unit_uniform(const expr& key, const shape& dims, dtype element,
+                                   const call_site& at) {
+  const auto words = words_of(key, at);
+  ir::builder& b = key.builder();
+  if (!is_random_type(b, element, is_floating(element), "f32, f64 or bf16")) {
+    return {b, ir::poison};
+  }
+  const auto [high, low] = counters(b, dims);
+  return unit_at(words, high, low, element);
+}
+
+/// Normal numbers from those of `unit_at`.
+constexpr ir::operand normal_of(const ir::operand& unit, dtype element) {
+  if (unit.is_poison()) return unit;
+  // In (-1, 1): the length of the range rounds to 2 in each type.
+  const double least = next_to(-1, element, true);
+  const ir::operand drawn = (unit * 2.0 + least).as(promote(element, dtype::f32));
+  return drawn.apply(op::erf_inv).as(element) * rounded(root_of_two, element);
 }
 
 /// In [low, high), computed in the type as jax.random does.
@@ -141,12 +156,7 @@ constexpr ir::operand bits_of(const expr& key, const shape& dims, dtype element,
 [[nodiscard]] constexpr expr normal(const expr& key, const sizes& dims, dtype element = dtype::f32,
                                     call_site at = call_site::here()) {
   at = at.in("normal");
-  const ir::operand unit = detail::unit_uniform(key, dims.dims, element, at);
-  if (unit.is_poison()) return unit;
-  // In (-1, 1): the length of the range rounds to 2 in each type.
-  const double least = detail::next_to(-1, element, true);
-  const ir::operand drawn = (unit * 2.0 + least).as(promote(element, dtype::f32));
-  return drawn.apply(op::erf_inv).as(element) * detail::rounded(detail::root_of_two, element);
+  return detail::normal_of(detail::unit_uniform(key, dims.dims, element, at), element);
 }
 
 /// Normal numbers between `low` and `high`, both excluded; the others are as if drawn again.
