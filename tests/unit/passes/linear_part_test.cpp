@@ -78,7 +78,7 @@ constexpr auto cosine =
 
 }  // namespace
 
-TEST_CASE("linear_part: a checkpointed body keeps its carry only", "[passes]") {
+TEST_CASE("linear_part: a checkpointed body keeps its carry only", "[passes]") {  // CF10
   const auto w = noise<weights>(1);
   const auto x = noise<row>(2);
   const auto [value, slopes] = jit(step<0>)(w, x);

@@ -131,7 +131,7 @@ constexpr auto chain_step = [](auto model, auto x, auto key) {
 }  // namespace
 
 TEST_CASE("checkpoint: transformer blocks with dropout keep mask, value and gradient",
-          "[transform]") {
+          "[transform]") {  // DE5, RB10
   const auto model = noise<blocks>(3);
   const auto x = noise<tensor<f32, 2, 16, 16>>(4);
   const auto key = random::key(5);

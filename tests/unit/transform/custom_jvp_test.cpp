@@ -58,7 +58,8 @@ constexpr auto wrong_tangent = custom_jvp(
 
 }  // namespace
 
-TEST_CASE("custom_jvp: x^3 with the rule 3 x^2 has the derivatives 12, 12, 6 at 2", "[transform]") {
+TEST_CASE("custom_jvp: x^3 with the rule 3 x^2 has the derivatives 12, 12, 6 at 2",
+          "[transform]") {  // HO6
   const auto point = scalar{2};
   CHECK(values_of([](auto x) { return cube(x); }, point) == numbers{8});
   CHECK(values_of([](auto x) { return grad(cube)(x); }, point) == numbers{12});
