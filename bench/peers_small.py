@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# bench/peers_small.py: the programs of run_time/small_programs.cpp in JAX and PyTorch, as they come
-# and compiled: medians in microseconds. Usage: peers_small.py [--threads N] [jax] [torch] [compile]
+# bench/peers_small.py: the programs of run_time/small_programs.cpp and the Rosenbrock calls of
+# run_time/call.cpp in JAX and PyTorch, as they come and compiled: medians in microseconds. Usage: peers_small.py [--threads N] [jax] [torch] [compile]
 # SPDX-License-Identifier: MIT
 import argparse
 import os
@@ -38,6 +38,15 @@ def report(name, call, seconds=2.0):
     print(f"{name:32} median {statistics.median(times):8.1f} us   best {min(times):8.1f} us", flush=True)
 
 
+def rosenbrock(v):
+    rest = v[1:] - v[:-1] * v[:-1]
+    return (100.0 * rest * rest + (1.0 - v[:-1]) ** 2).sum()
+
+
+TWO = numpy.array([-1.2, 1.0], numpy.float32)
+MANY = (numpy.arange(32) % 5 * 0.3).astype(numpy.float32)
+
+
 def run_jax():
     import jax
     import jax.numpy as jnp
@@ -71,11 +80,15 @@ def run_jax():
         jax.block_until_ready(state[0])
 
     report("jax sgd_step/32", one)
+    for name, function, point in (("rosenbrock/2 value_and_grad", jax.value_and_grad, TWO),
+                                  ("rosenbrock/32 hessian", jax.hessian, MANY)):
+        call, v = jax.jit(function(rosenbrock)), jnp.asarray(point)
+        report(f"jax {name}", lambda: jax.block_until_ready(call(v)))
 
 
 def run_torch(compiles):
     import torch
-    from torch.func import grad, grad_and_value, vmap
+    from torch.func import grad, grad_and_value, hessian, vmap
     torch.set_num_threads(chosen.threads)
     wrap = torch.compile if compiles else (lambda f: f)
     kind = "torch.compile" if compiles else "torch"
@@ -112,6 +125,10 @@ def run_torch(compiles):
             state[0], value = step(state[0], x, label)
 
         report(f"{kind} sgd_step/32", one)
+        for name, function, point in (("rosenbrock/2 value_and_grad", grad_and_value, TWO),
+                                      ("rosenbrock/32 hessian", hessian, MANY)):
+            call, v = wrap(function(rosenbrock)), torch.from_numpy(point)
+            report(f"{kind} {name}", lambda: call(v))
 
 
 if "jax" in chosen.contenders:

@@ -22,6 +22,10 @@ constexpr auto rosenbrock_of_vector = [](auto v) {
   return sum(rosenbrock(slice_in_dim(v, 0, 1), slice_in_dim(v, 1, 2)));
 };
 
+constexpr auto rosenbrock_chain = [](auto v) {
+  return sum(rosenbrock(slice_in_dim(v, 0, 31), slice_in_dim(v, 1, 32)));
+};
+
 /// What explains the time: a call costs a few loads for each argument and one call for each step.
 template <class Program>
 void show_facts(benchmark::State& state) {
@@ -62,6 +66,27 @@ void rosenbrock_vector_call(benchmark::State& state) {
   show_facts<decltype(value_and_grad(rosenbrock_of_vector))::program<tensor<f32, 2>>>(state);
 }
 
+void rosenbrock_kernels_call(benchmark::State& state) {
+  tensor<f32, 2> v{-1.2f, 1.0f};
+  constexpr auto compiled = jit(value_and_grad(rosenbrock_of_vector), by_kernels);
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(v);
+    const auto [value, gradient] = compiled(v);
+    benchmark::DoNotOptimize(value.item() + gradient.data()[0] + gradient.data()[1]);
+  }
+}
+
+void hessian_call(benchmark::State& state) {
+  tensor<f32, 32> v = tensor<f32, 32>::uninitialized();
+  for (std::int64_t i = 0; i < 32; ++i) v.data()[i] = static_cast<f32>(i % 5) * 0.3f;
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(v);
+    const auto out = hessian(rosenbrock_chain)(v);
+    benchmark::DoNotOptimize(out.data()[33]);
+  }
+  show_facts<decltype(hessian(rosenbrock_chain))::program<tensor<f32, 32>>>(state);
+}
+
 struct value_and_slopes {
   float value, d_x, d_y;
 };
@@ -84,6 +109,8 @@ void rosenbrock_by_hand(benchmark::State& state) {
 BENCHMARK(square_call)->Name("call/square");
 BENCHMARK(rosenbrock_call)->Name("call/rosenbrock_value_and_grad/scalars");
 BENCHMARK(rosenbrock_vector_call)->Name("call/rosenbrock_value_and_grad/vector");
+BENCHMARK(rosenbrock_kernels_call)->Name("call/rosenbrock_value_and_grad/vector_by_kernels");
+BENCHMARK(hessian_call)->Name("call/rosenbrock_32_hessian");
 BENCHMARK(rosenbrock_by_hand)->Name("call/rosenbrock_value_and_grad/by_hand");
 
 }  // namespace
