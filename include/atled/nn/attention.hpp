@@ -42,6 +42,62 @@ namespace atled::nn {
   return transpose(heads, {0, 2, 1, 3}, at);
 }
 
+/// What `attention` sees and how it scores, as `{.is_causal = true, .window = 256}`.
+struct attention_options {
+  bool is_causal = false;
+  std::int64_t window = 0;  ///< keys up to this distance before the query and, unless causal,
+                            ///< behind it; 0: all
+  double soft_cap = 0;      ///< scores s become cap tanh(s / cap); 0: they stay
+  double scale = 0;         ///< of the products; 0: 1 / sqrt(D)
+};
+
+/// Attention with options, in which several query heads may share a key head.
+///
+///   query  f32[B, T, H, D]     key, value  f32[B, S, G, D]     out  f32[B, T, H, D]
+///
+/// H is a multiple of G: the query heads h G / H ... share key head g. With G = 1 it is
+/// multi-query. Cost: 4*B*H*T*S*D flops, whatever the window. Ill-formed: an operand has not four
+/// axes; H is no multiple of G. Source: Ainslie et al., GQA, EMNLP 2023; Beltagy et al.,
+/// Longformer, 2020; Gemma 2, 2024.
+[[nodiscard]] constexpr expr attention(const expr& query, const expr& key, const expr& value,
+                                       const attention_options& options = {},
+                                       call_site at = call_site::here()) {
+  at = at.in("attention");
+  const ir::operand q(query, at);
+  if (q.is_poison() || key.is_poison() || value.is_poison()) return {q.builder(), ir::poison};
+  if (q.type().rank() != 4 || key.rank() != 4 || query.dim(2) % key.dim(2) != 0) {
+    text why;
+    return ir::fail(q.builder(), why << "query " << q.type() << " and key " << key.type()
+                                     << ": they must be [B,T,H,D] and [B,S,G,D], H a multiple "
+                                        "of G");
+  }
+  const std::int64_t groups = key.dim(2);
+  const std::int64_t shared = query.dim(2) / groups;
+  const double scale =
+      options.scale != 0 ? options.scale : 1 / square_root(static_cast<double>(query.dim(3)));
+  const shape dims = query.dims();
+  const expr grouped = reshape(query, {dims[0], dims[1], groups, shared, dims[3]}, at);
+  const expr products = dot_general(grouped, key, 4, 3, {0, 2}, {0, 2}, at);
+  ir::operand scores = ir::operand(products, at) * scale;  // [B, G, T, H / G, S]
+  if (options.soft_cap != 0) {
+    scores = (scores / options.soft_cap).apply(op::tanh) * options.soft_cap;
+  }
+  const ir::operand distance = ir::operand(iota_like(scores, 2, dtype::i32, at), at) -
+                               ir::operand(iota_like(scores, 4, dtype::i32, at), at);
+  const auto hidden = [&](const ir::operand& is_seen) {
+    return ir::select(is_seen, scores, scores.like(-std::numeric_limits<double>::infinity()));
+  };
+  if (options.is_causal) scores = hidden(distance.like(0) <= distance);
+  if (options.window > 0) {
+    const auto reach = static_cast<double>(options.window);
+    scores = hidden(distance <= reach);
+    if (!options.is_causal) scores = hidden(distance.like(-reach) <= distance);
+  }
+  const expr weights = softmax(scores, -1, at);
+  const expr heads = dot_general(weights, value, 4, 1, {0, 1}, {0, 2}, at);  // [B, G, T, H / G, D]
+  return reshape(transpose(heads, {0, 2, 1, 3, 4}, at), dims, at);
+}
+
 /// Self-attention with H heads in which no place sees a later one.
 ///
 ///   x  T[B, T, C]     out  T[B, T, C]

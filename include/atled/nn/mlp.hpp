@@ -35,4 +35,36 @@ struct mlp {
   }
 };
 
+/// A gated layer without biases: down(silu(x gate) * (x up)).
+///
+///   x  T[..., C]     out  T[..., C]
+///
+/// Cost: 6*C*Hidden flops for each row.
+/// Ill-formed: the last axis of x is not C.
+/// Source: Shazeer, GLU Variants Improve Transformer, 2020, equation 6.
+template <class K, element T, std::int64_t C, std::int64_t Hidden = 8 * C / 3>
+struct swiglu {
+  typename K::template leaf<T, C, Hidden> gate;
+  typename K::template leaf<T, C, Hidden> up;
+  typename K::template leaf<T, Hidden, C> down;
+  ATLED_TREE(swiglu, gate, up, down)
+
+  [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {
+    at = at.in("swiglu");
+    const ir::operand opened(silu(matmul(x, gate, at), at), at);
+    const ir::operand hidden = opened * ir::operand(matmul(x, up, at), at);
+    return matmul(hidden, down, at);
+  }
+
+  /// Normal weights. `residual` is the deviation of the layer that adds to the residual stream.
+  template <key_like Key>
+  [[nodiscard]] static constexpr swiglu init(const Key& key, double residual = 0.02,
+                                             double deviation = 0.02) {
+    const auto [first, second, third] = random::split<3>(key);
+    return {initializers::normal<T, C, Hidden>(first, deviation),
+            initializers::normal<T, C, Hidden>(second, deviation),
+            initializers::normal<T, Hidden, C>(third, residual)};
+  }
+};
+
 }  // namespace atled::nn
