@@ -7,6 +7,7 @@
 #include "atled/atled.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <tuple>
@@ -16,34 +17,31 @@ using namespace atled;
 
 namespace {
 
-constexpr double rate = 0.03;
-constexpr double years = 0.75;
 constexpr double root_of_half = 0.70710678118654752440;
 
 /// The chance that a standard normal number is below x.
 constexpr auto normal_cdf = [](auto x) { return 0.5 * erfc(-root_of_half * x); };
 
 /// The price of a call: f64[] each.
-constexpr auto price = [](auto spot, auto volatility, auto strike) {
-  const auto spread = volatility * std::sqrt(years);
+constexpr auto price = [](auto spot, auto volatility, auto strike, auto rate, auto years) {
+  const auto spread = volatility * sqrt(years);
   const auto d1 = (log(spot / strike) + (rate + 0.5 * square(volatility)) * years) / spread;
-  return spot * normal_cdf(d1) - strike * std::exp(-rate * years) * normal_cdf(d1 - spread);
+  return spot * normal_cdf(d1) - strike * exp(-rate * years) * normal_cdf(d1 - spread);
 };
 
 /// The price and its derivatives by spot and volatility, to the second order.
-constexpr auto greeks = [](auto spot, auto volatility, auto strike) {
+constexpr auto greeks = [](auto... market) {
   const auto both = argnums<0, 1>;
-  const auto [value, slopes] = value_and_grad(price, both)(spot, volatility, strike);
+  const auto [value, slopes] = value_and_grad(price, both)(market...);
   const auto [delta, vega] = slopes;
-  const auto [by_spot, by_volatility] = hessian(price, both)(spot, volatility, strike);
+  const auto [by_spot, by_volatility] = hessian(price, both)(market...);
   const auto [gamma, vanna] = by_spot;
   const auto volga = std::get<1>(by_volatility);
   return std::tuple(value, delta, gamma, vega, vanna, volga);
 };
 
 /// The same six numbers as one finds them in a book.
-std::tuple<double, double, double, double, double, double> closed_form(double s, double v,
-                                                                       double k) {
+std::array<double, 6> closed_form(double s, double v, double k, double rate, double years) {
   const double t = std::sqrt(years);
   const double d1 = (std::log(s / k) + (rate + v * v / 2) * years) / (v * t);
   const double d2 = d1 - v * t;
@@ -65,22 +63,24 @@ int main() {
   for (int i = 0; i < N; ++i) strike(i) = 80 + 5 * i;
   const tensor<f64> spot = 100;
   const tensor<f64> volatility = 0.2;
+  const tensor<f64> rate = 0.03;
+  const tensor<f64> years = 0.75;
 
-  constexpr auto program = jit(vmap(greeks, in_axes<none, none, 0>));
-  const auto found = program(spot, volatility, strike);
+  constexpr auto program = jit(vmap(greeks, in_axes<none, none, 0, none, none>));
+  const auto found = program(spot, volatility, strike, rate, years);
 
   std::puts("strike    value    delta    gamma     vega    vanna    volga   from closed form");
   double largest = 0;
   for (int i = 0; i < N; ++i) {
     std::printf("%6.0f", strike(i));
     double error = 0;
-    const auto exact = closed_form(spot, volatility, strike(i));
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      ((std::printf(" %8.4f", std::get<Index>(found)(i)),
-        error = std::max(error, std::abs(std::get<Index>(found)(i) - std::get<Index>(exact)))),
+    const auto exact = closed_form(spot, volatility, strike(i), rate, years);
+    const auto compare = [&](const auto&... greek) {
+      std::size_t k = 0;
+      ((std::printf(" %8.4f", greek(i)), error = std::max(error, std::abs(greek(i) - exact[k++]))),
        ...);
-    }
-    (std::make_index_sequence<6>());
+    };
+    std::apply(compare, found);
     std::printf("   %.1e\n", error);
     largest = std::max(largest, error);
   }
