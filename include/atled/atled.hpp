@@ -61,6 +61,7 @@
 #include "atled/loops/vector_math.hpp"
 #include "atled/loops/vector_special.hpp"
 #include "atled/nn/attention.hpp"
+#include "atled/nn/conv.hpp"
 #include "atled/nn/dropout.hpp"
 #include "atled/nn/embedding.hpp"
 #include "atled/nn/init.hpp"
