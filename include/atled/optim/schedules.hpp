@@ -112,16 +112,16 @@ struct warmup_cosine {
 struct constant_rate {
   double rate = 1e-3;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    return detail::constant_like(step, rate);
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    return detail::constant_like(step, rate);
   }
 };
 
@@ -134,16 +134,16 @@ struct linear_rate {
   std::int64_t length = 1000;
   std::int64_t begin = 0;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    return detail::progress_of(step, begin, length) * (to - from) + from;
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    return detail::progress_of(step, begin, length) * (to - from) + from;
   }
 };
 
@@ -157,17 +157,17 @@ struct polynomial_rate {
   std::int64_t length = 1000;
   std::int64_t begin = 0;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    const Number left = 1.0 - detail::progress_of(step, begin, length);
+    return detail::power_of(left, power) * (from - to) + to;
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    const Number left = 1.0 - detail::progress_of(step, begin, length);
-    return detail::power_of(left, power) * (from - to) + to;
   }
 };
 
@@ -180,17 +180,17 @@ struct cosine_rate {
   double to = 0;
   std::int64_t length = 1000;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    const Number angle = detail::progress_of(step, 0, length) * std::numbers::pi;
+    return (detail::cosine_of(angle) + 1.0) * ((from - to) * 0.5) + to;
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    const Number angle = detail::progress_of(step, 0, length) * std::numbers::pi;
-    return (detail::cosine_of(angle) + 1.0) * ((from - to) * 0.5) + to;
   }
 };
 
@@ -202,16 +202,16 @@ struct exponential_rate {
   double factor = 0.5;
   std::int64_t length = 1000;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    return detail::power_of_base(factor, step / static_cast<double>(length)) * from;
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    return detail::power_of_base(factor, step / static_cast<double>(length)) * from;
   }
 };
 
@@ -227,18 +227,18 @@ struct wsd {
   std::int64_t decay = 200;
   std::int64_t length = 2000;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    const Number rise = detail::progress_of(step, 0, warmup) * peak;
+    const Number fall = detail::progress_of(step, length - decay, decay) * (floor - peak) + peak;
+    return detail::choose(step < static_cast<double>(warmup), rise, fall);
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return detail::traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    const Number rise = detail::progress_of(step, 0, warmup) * peak;
-    const Number fall = detail::progress_of(step, length - decay, decay) * (floor - peak) + peak;
-    return detail::choose(step < static_cast<double>(warmup), rise, fall);
   }
 };
 
@@ -257,13 +257,6 @@ struct one_cycle {
   double start_factor = 25;
   double end_factor = 1e5;
 
-  [[nodiscard]] double operator()(std::integral auto step) const {
-    return at(static_cast<double>(step));
-  }
-  [[nodiscard]] constexpr expr operator()(const expr& step,
-                                          call_site where = call_site::here()) const {
-    return detail::traced_rate(*this, step, where);
-  }
   template <class Number>
   [[nodiscard]] constexpr Number at(const Number& step) const {
     const auto top = static_cast<std::int64_t>(rise * static_cast<double>(length));
@@ -275,6 +268,13 @@ struct one_cycle {
         between(peak, peak / end_factor, detail::progress_of(step, top, length - top));
     return detail::choose(step < static_cast<double>(top), up, down);
   }
+  [[nodiscard]] double operator()(std::integral auto step) const {
+    return at(static_cast<double>(step));
+  }
+  [[nodiscard]] constexpr expr operator()(const expr& step,
+                                          call_site where = call_site::here()) const {
+    return detail::traced_rate(*this, step, where);
+  }
 };
 
 namespace detail {
@@ -284,17 +284,17 @@ struct joined_rates {
   std::int64_t boundary;
   Second second;
 
+  template <class Number>
+  [[nodiscard]] constexpr Number at(const Number& step) const {
+    const auto limit = static_cast<double>(boundary);
+    return choose(step < limit, first.at(step), second.at(step - limit));
+  }
   [[nodiscard]] double operator()(std::integral auto step) const {
     return at(static_cast<double>(step));
   }
   [[nodiscard]] constexpr expr operator()(const expr& step,
                                           call_site where = call_site::here()) const {
     return traced_rate(*this, step, where);
-  }
-  template <class Number>
-  [[nodiscard]] constexpr Number at(const Number& step) const {
-    const auto limit = static_cast<double>(boundary);
-    return choose(step < limit, first.at(step), second.at(step - limit));
   }
 };
 }  // namespace detail
