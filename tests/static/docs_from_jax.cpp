@@ -109,6 +109,11 @@ static_assert(is_traced<key_type, vector>([](auto key, auto logits) {
                     random::randint<i32, 8>(key, 0, 10), random::bernoulli<8>(key, 0.9F),
                     random::gumbel<f32, 8>(key), random::categorical(key, logits));
 }));
+static_assert(is_traced<key_type, matrix>([](auto key, auto x) {
+  return std::tuple(random::gamma(key, 2.0, {8}), random::exponential(key, {8}),
+                    random::poisson(key, 3.0, {8}), random::permutation(key, x),
+                    random::choice(key, x, {5}));
+}));
 
 // ---- indexing -----------------------------------------------------------------------------------
 static_assert(is_traced<matrix, integers, tensor<f32, 2, 3>, tensor<i32>>([](auto x, auto ids,
@@ -161,6 +166,17 @@ struct mlp {
   ATLED_TREE(mlp, hidden, out)
   constexpr auto operator()(auto x) const { return out(tanh(hidden(x))); }
 };
+template <class K>
+struct head {
+  nn::layer_norm<K, f32, 16> norm;
+  nn::linear<K, f32, 16, 10> out;
+  ATLED_TREE(head, norm, out)
+};
+static_assert(is_traced<head<values>, tensor<f32, 4, 16>, tensor<i32, 4>>([](auto model, auto x,
+                                                                             auto labels) {
+  const auto logits = model.out(model.norm(x));
+  return nn::cross_entropy(logits, labels);
+}));
 constexpr auto loss = [](auto model, auto x) { return mean(square(model(x))); };
 constexpr optim::adamw rule{.learning_rate = 1e-3};
 constexpr auto careful =
