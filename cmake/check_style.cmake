@@ -1,5 +1,5 @@
 # cmake -P check_style.cmake: the habits a script can check. Layers, banners and heavy includes are
-# errors; headers over 400 lines and headers without a unit test are listed.
+# errors, and so are names that two tests share; headers over 400 lines and headers without a unit test are listed.
 cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/check_layers.cmake")
 
@@ -39,6 +39,25 @@ foreach(header IN LISTS headers)
   if(NOT EXISTS "${project}/${test}" AND NOT header STREQUAL "atled/atled.hpp")
     list(APPEND untested "${header}")
   endif()
+endforeach()
+
+# The tests of a folder are one program: no two test cases, and no two tables of numbers, have one
+# name. The first would stop the program, the second silently take each other's place.
+file(GLOB folders "${project}/tests/unit/*" "${project}/tests/property" "${project}/tests/reference")
+foreach(folder IN LISTS folders)
+  file(GLOB sources "${folder}/*.cpp" "${folder}/*.hpp")
+  set(names "")
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" found REGEX "^TEST_CASE\\(\"|^inline constexpr [a-z0-9]+ [a-z0-9_]+\\[")
+    foreach(line IN LISTS found)
+      string(REGEX REPLACE "^inline constexpr [a-z0-9]+ ([a-z0-9_]+).*" "\\1" name "${line}")
+      string(REGEX REPLACE "^TEST_CASE\\(\"([^\"]*)\".*" "\\1" name "${name}")
+      if(name IN_LIST names)
+        string(APPEND mistakes "${source}: ${name}: another file of the folder has this name\n")
+      endif()
+      list(APPEND names "${name}")
+    endforeach()
+  endforeach()
 endforeach()
 
 foreach(item IN LISTS long)

@@ -1,5 +1,5 @@
 // expect-error: atled: linear algebra has a header of its own; include atled/linalg.hpp
-// expect-lines: 19
+// expect-lines: 21
 #include "atled/ops/solve.hpp"
 #include "atled/transform/jit.hpp"
 #ifdef ATLED_FIXED

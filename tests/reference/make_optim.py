@@ -111,7 +111,7 @@ lines.append("\n/// where schedules were taken")
 lines.append(f"inline constexpr int schedule_steps[] = {{{', '.join(map(str, steps))}}};")
 schedule("linear", optax.linear_schedule(1.0, 0.1, 40, 5), "linear_schedule(1, 0.1, 40, 5)")
 schedule("cosine", optax.cosine_decay_schedule(1.0, 50, 0.1), "cosine_decay_schedule(1, 50, 0.1)")
-schedule("exponential", optax.exponential_decay(1.0, 10, 0.5), "exponential_decay(1, 10, 0.5)")
+schedule("decayed", optax.exponential_decay(1.0, 10, 0.5), "exponential_decay(1, 10, 0.5)")
 schedule("polynomial", optax.polynomial_schedule(1.0, 0.1, 2, 40, 5),
          "polynomial_schedule(1, 0.1, 2, 40, 5)")
 schedule("one_cycle", optax.cosine_onecycle_schedule(100, 1.0), "cosine_onecycle_schedule(100, 1)")

@@ -136,9 +136,9 @@ constexpr std::tuple schedules{
                 optim::constant_rate{.rate = 1}, 49, optim::cosine_rate{.from = 1, .length = 50}),
 };
 constexpr std::array rates{
-    std::span<const f64>(reference::linear),      std::span<const f64>(reference::cosine),
-    std::span<const f64>(reference::exponential), std::span<const f64>(reference::polynomial),
-    std::span<const f64>(reference::one_cycle),   std::span<const f64>(reference::joined),
+    std::span<const f64>(reference::linear),    std::span<const f64>(reference::cosine),
+    std::span<const f64>(reference::decayed),   std::span<const f64>(reference::polynomial),
+    std::span<const f64>(reference::one_cycle), std::span<const f64>(reference::joined),
 };
 constexpr auto traced_rates = [](auto step) {
   return std::apply([&](auto... schedule) { return std::array{schedule(step)...}; }, schedules);

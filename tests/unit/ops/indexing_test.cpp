@@ -137,7 +137,7 @@ TEST_CASE("at: an index tensor inside a window of a matrix", "[ops]") {
         numbers{0, 1, 1.5, 10, 1.5, 1.5});
 }
 
-TEST_CASE("index: what is ill-formed is one sentence", "[ops]") {
+TEST_CASE("indexing: what is ill-formed is one sentence", "[ops]") {
   using f23 = tensor<f32, 2, 3>;
   CHECK(sentence_of<f23>([](auto x) { return x(0, 3); }) ==
         "index: f32[2,3] at 3 of axis 1: the place must be from -3 to 2");
