@@ -7,9 +7,11 @@ using namespace atled;
 
 constexpr auto f = [](auto p, auto x) {
 #ifdef ATLED_FIXED
-  return cond(p, [&] { return 2.0 * x; }, [&] { return x; });
+  return cond(
+      p, [&] { return 2.0 * x; }, [&] { return x; });
 #else
-  return cond(p, [&] { return 2.0 * x; }, [&] { return sum(x); });
+  return cond(
+      p, [&] { return 2.0 * x; }, [&] { return sum(x); });
 #endif
 };
 

@@ -13,7 +13,7 @@ constexpr auto f = custom_jvp([](auto x) { return sum(x); },
 #ifdef ATLED_FIXED
                                 return std::pair(sum(x), sum(dx));
 #else
-                                 return std::pair(sum(x), dx);
+                                return std::pair(sum(x), dx);
 #endif
                               });
 

@@ -11,7 +11,7 @@ constexpr auto f =
 #ifdef ATLED_FIXED
                [](auto x, auto ct) { return ct + 0 * x; });
 #else
-                [](auto, auto ct) { return ct; });
+               [](auto, auto ct) { return ct; });
 #endif
 
 int main() {

@@ -1,8 +1,8 @@
 // Convolutions and pools against jax.lax: conv_numbers.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/ops/conv.hpp"
-#include "atled/ops/elementwise.hpp"
 
+#include "atled/ops/elementwise.hpp"
 #include "atled/ops/pool.hpp"
 #include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"

@@ -24,18 +24,18 @@ namespace atled::nn {
 /// Numbers as of PyTorch's GRUCell, its weights transposed.
 /// Source: Cho et al., Learning Phrase Representations using RNN
 /// Encoder-Decoder, EMNLP 2014.
-template <class K, element T, std::int64_t In, std::int64_t H> struct gru_cell {
+template <class K, element T, std::int64_t In, std::int64_t H>
+struct gru_cell {
   linear<K, T, In, 3 * H> input;
   linear<K, T, H, 3 * H> hidden;
   ATLED_TREE(gru_cell, input, hidden)
 
-  [[nodiscard]] constexpr expr
-  operator()(const expr &h, const expr &x,
-             call_site at = call_site::here()) const {
+  [[nodiscard]] constexpr expr operator()(const expr& h, const expr& x,
+                                          call_site at = call_site::here()) const {
     at = at.in("gru_cell");
     const auto [rx, zx, nx] = split<3>(input(x, at), -1, at);
     const auto [rh, zh, nh] = split<3>(hidden(h, at), -1, at);
-    const auto sum = [&](const expr &a, const expr &b) {
+    const auto sum = [&](const expr& a, const expr& b) {
       return ir::operand(a, at) + ir::operand(b, at);
     };
     const ir::operand r(sigmoid(sum(rx, rh), at), at);
@@ -61,20 +61,17 @@ struct lstm_cell {
   linear<K, T, H, 4 * H> hidden;
   ATLED_TREE(lstm_cell, input, hidden)
 
-  [[nodiscard]] constexpr std::pair<expr, expr>
-  operator()(const std::pair<expr, expr> &state, const expr &x,
-             call_site at = call_site::here()) const {
+  [[nodiscard]] constexpr std::pair<expr, expr> operator()(const std::pair<expr, expr>& state,
+                                                           const expr& x,
+                                                           call_site at = call_site::here()) const {
     at = at.in("lstm_cell");
-    const expr parts = ir::operand(input(x, at), at) +
-                       ir::operand(hidden(state.first, at), at);
+    const expr parts = ir::operand(input(x, at), at) + ir::operand(hidden(state.first, at), at);
     const auto [i, f, g, o] = split<4>(parts, -1, at);
-    const auto gate = [&](const expr &y) {
-      return ir::operand(sigmoid(y, at), at);
-    };
-    const ir::operand c = gate(f) * ir::operand(state.second, at) +
-                          gate(i) * ir::operand(g, at).apply(op::tanh);
+    const auto gate = [&](const expr& y) { return ir::operand(sigmoid(y, at), at); };
+    const ir::operand c =
+        gate(f) * ir::operand(state.second, at) + gate(i) * ir::operand(g, at).apply(op::tanh);
     return {gate(o) * c.apply(op::tanh), c};
   }
 };
 
-} // namespace atled::nn
+}  // namespace atled::nn

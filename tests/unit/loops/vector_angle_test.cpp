@@ -10,8 +10,10 @@ TEMPLATE_TEST_CASE("vector_angle: atan, asin and acos are within 2.5 ulp", "[loo
   using W = wider<TestType>;
   check_function<TestType>([](auto x) { return loops::atan(x); }, [](W x) { return std::atan(x); },
                            2);
-  check_function<TestType>([](auto x) { return loops::asin(x); }, [](W x) { return std::asin(x); }, 2.5);
-  check_function<TestType>([](auto x) { return loops::acos(x); }, [](W x) { return std::acos(x); }, 2.5);
+  check_function<TestType>([](auto x) { return loops::asin(x); }, [](W x) { return std::asin(x); },
+                           2.5);
+  check_function<TestType>([](auto x) { return loops::acos(x); }, [](W x) { return std::acos(x); },
+                           2.5);
 }
 
 TEMPLATE_TEST_CASE("vector_angle: atan2 is right in all octants and at all signs of 0", "[loops]",

@@ -1,8 +1,9 @@
 // unit/ops/conv_test.cpp: convolutions whose result is plain, and what is ill-formed. Numbers are
 // compared in reference/conv_test.cpp.
 // SPDX-License-Identifier: MIT
-#include "atled/core/creation.hpp"
 #include "atled/ops/conv.hpp"
+
+#include "atled/core/creation.hpp"
 
 #include "support/catch.hpp"
 #include "unit/ops/traced.hpp"

@@ -39,7 +39,8 @@ both graphs(F f) {
   const auto simple = oracle::make_builder();
   passes::simplify(traced->g, *simple);
   passes::copy_live(simple->g, *out.before);
-  std::make_unique<passes::detail::rematerializer>(out.before->g, *out.after)->run();  // it is large
+  std::make_unique<passes::detail::rematerializer>(out.before->g, *out.after)
+      ->run();  // it is large
   REQUIRE(std::string(ir::verify(out.after->g).view()) == "");
   return out;
 }

@@ -88,8 +88,8 @@ TEST_CASE("vmap_custom: a custom_vjp on lanes, and its derivative", "[passes]") 
 
 TEST_CASE("vmap_custom: a host function is called once for each lane", "[passes]") {
   const auto f = jit([](auto x, auto scale) {
-    return vmap([](auto u, auto s) { return external_call<energy>(u, s); }, in_axes<0, none>)(x,
-                                                                                            scale);
+    return vmap([](auto u, auto s) { return external_call<energy>(u, s); }, in_axes<0, none>)(
+        x, scale);
   });
   CHECK(array_equal(f(tensor<f64, 3, 2>{{1, 0}, {1, 1}, {2, 1}}, scalar{10}), vec3{10, 20, 50}));
   const auto g = jit([](auto x, auto scale) {

@@ -48,7 +48,8 @@ TEST_CASE("inline_program: what moves elements", "[runtime]") {
   constexpr auto f = [](auto x, auto v) {
     const auto turned = transpose(x);
     return std::tuple(flip(turned, 0), x + v, concatenate({x, 2.0 * x}, 0),
-                      slice_in_dim(turned, 1, 4), reshape(turned, {15}), pad(v, {2}, {1}, pad_mode::edge));
+                      slice_in_dim(turned, 1, 4), reshape(turned, {15}),
+                      pad(v, {2}, {1}, pad_mode::edge));
   };
   CHECK(is_right(f, numbers_for<matrix>(1), numbers_for<vector>(2)));
 }
