@@ -16,6 +16,8 @@ namespace atled::runtime {
 inline constexpr int max_inline_nodes = 512;
 inline constexpr std::int64_t max_inline_elements = 4096;
 inline constexpr std::int64_t max_inline_product = 4096;
+/// The most results, operands of one node, and nodes in one fold expression: clang allows 256.
+inline constexpr int max_inline_fold = 128;
 
 /// One node of a small program: what is needed of the graph, and where its values are.
 struct inline_node {
@@ -39,7 +41,7 @@ struct inline_layout {
   inline_node nodes[max_inline_nodes];
   int operands[4 * max_inline_nodes];
   int num_outputs;
-  int outputs[max_inline_nodes];
+  int outputs[max_inline_fold];
 
   [[nodiscard]] constexpr int operand(int id, int index) const {
     return operands[nodes[id].operands_begin + index];
@@ -94,7 +96,7 @@ namespace detail {
 [[nodiscard]] constexpr inline_layout make_inline_layout(const ir::graph& g) {
   inline_layout out{};
   if (g.num_nodes > max_inline_nodes || g.num_operands > 4 * max_inline_nodes ||
-      g.num_outputs > max_inline_nodes) {
+      g.num_outputs > max_inline_fold) {
     return out;
   }
   out.num_nodes = g.num_nodes;
@@ -105,6 +107,7 @@ namespace detail {
     const ir::node& from = g[id];
     const std::int64_t size = from.type.size();
     if (!detail::is_inlinable(from.code) || !detail::has_inline_type(g, id)) return out;
+    if (from.num_operands > max_inline_fold) return out;
     if (from.code == op::dot && size * detail::contracted_size(g, id) > max_inline_product) {
       return out;
     }

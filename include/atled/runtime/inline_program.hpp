@@ -14,6 +14,7 @@
 #include "atled/runtime/function_of.hpp"
 #include "atled/runtime/inline_layout.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -185,10 +186,7 @@ class inline_program {
   static void run(const std::byte* const* parameters, std::byte* const* outputs) {
     alignas(64) std::byte memory[static_cast<std::size_t>(layout.bytes > 0 ? layout.bytes : 1)];
     const values_in in{parameters, memory};
-    [&]<int... Id>(std::integer_sequence<int, Id...>) {
-      (compute<Id>(in), ...);
-    }
-    (std::make_integer_sequence<int, layout.num_nodes>{});
+    compute_from<0>(in);
     [&]<int... Output>(std::integer_sequence<int, Output...>) {
       (give<Output>(in, outputs[Output]), ...);
     }
@@ -247,6 +245,17 @@ class inline_program {
   template <int Id>
   ATLED_INLINE static element_of<Id> value(const values_in& in, std::int64_t index) {
     return values<Id>(in)[is_one<Id> ? 0 : index];
+  }
+
+  // Some nodes at a time: compilers bound the length of a fold.
+  template <int Begin>
+  ATLED_INLINE static void compute_from(const values_in& in) {
+    constexpr int count = std::min(layout.num_nodes - Begin, max_inline_fold);
+    [&]<int... Id>(std::integer_sequence<int, Id...>) {
+      (compute<Begin + Id>(in), ...);
+    }
+    (std::make_integer_sequence<int, count>{});
+    if constexpr (Begin + count < layout.num_nodes) compute_from<Begin + count>(in);
   }
 
   template <int Id>

@@ -92,3 +92,16 @@ TEST_CASE("inline_program: what is large, or has an op without a case, runs as k
   STATIC_REQUIRE_FALSE(function::program<tensor<f32, 100'000>>::is_inline);
   STATIC_REQUIRE_FALSE(function::program<tensor<bf16, 8>>::is_inline);
 }
+
+TEST_CASE("inline_program: a long chain is cut into folds that compilers accept", "[runtime]") {
+  constexpr auto chain = [](auto x) {
+    for (int i = 1; i < 300; ++i) x = sin(x) + 0.5;
+    return x;
+  };
+  STATIC_REQUIRE(decltype(jit(chain))::program<tensor<f32, 2>>::is_inline == false);
+  constexpr auto shorter = [](auto x) {
+    for (int i = 1; i < 200; ++i) x = sin(x) + 0.5;
+    return x;
+  };
+  CHECK(is_right(shorter, numbers_for<tensor<f32, 2>>(1)));
+}
