@@ -166,3 +166,5 @@ constexpr void transpose_cond(ir::builder& b, cotangent_table& table, int z) {
 
 }  // namespace detail
 }  // namespace atled::passes
+
+#include "atled/passes/transpose.hpp"  // the two call each other: a body is transposed like a graph

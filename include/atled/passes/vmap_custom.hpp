@@ -199,3 +199,5 @@ constexpr int vmap_external(ir::builder& b, const lane_node& n) {
 
 }  // namespace detail
 }  // namespace atled::passes
+
+#include "atled/passes/vmap.hpp"  // the two call each other: a rule is mapped like a graph

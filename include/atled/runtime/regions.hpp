@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/ir/regions.hpp"
 #include "atled/runtime/freeze.hpp"
 
 #include <cstring>
