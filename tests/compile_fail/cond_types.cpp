@@ -1,4 +1,4 @@
-// expect-error: cond_types.cpp:12: cond: leaf 0 is f64[] in one branch and f64[3] in another: they must be equal
+// expect-error: cond_types.cpp:15: cond: leaf 0 is f64[] in one branch and f64[3] in another: they must be equal
 #include "atled/ops/control.hpp"
 #include "atled/ops/reduce.hpp"
 #include "atled/transform/jit.hpp"
@@ -6,13 +6,13 @@
 using namespace atled;
 
 constexpr auto f = [](auto p, auto x) {
+  const auto twice = [&] { return 2.0 * x; };
 #ifdef ATLED_FIXED
-  return cond(
-      p, [&] { return 2.0 * x; }, [&] { return x; });
+  const auto other = [&] { return x; };
 #else
-  return cond(
-      p, [&] { return 2.0 * x; }, [&] { return sum(x); });
+  const auto other = [&] { return sum(x); };
 #endif
+  return cond(p, twice, other);
 };
 
 int main() {
