@@ -1,6 +1,6 @@
 # atled_add_feature(<name> <package> LINK <target>... [HEADERS <file>...] [DEFINE <definition>...])
 #
-# Where ATLED_WITH_<NAME> is on: finds <package>, makes the target atled::<name>, which is
+# Where ATLED_WITH_<NAME> is on, or is AUTO and <package> is installed: finds <package>, makes the target atled::<name>, which is
 # atled::atled with that one dependency, and appends <name> to ATLED_FEATURES. An installed atled
 # offers it as a component. HEADERS are relative to include/atled and may be absent.
 set(ATLED_FEATURES "")
@@ -12,7 +12,15 @@ function(atled_add_feature name package)
   if(NOT ATLED_WITH_${upper})
     return()
   endif()
-  find_package(${package} REQUIRED)
+  if(ATLED_WITH_${upper} STREQUAL "AUTO")
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      message(STATUS "atled::${name}: left out, ${package} is not installed")
+      return()
+    endif()
+  else()
+    find_package(${package} REQUIRED)
+  endif()
 
   add_library(atled_${name} INTERFACE)
   add_library(atled::${name} ALIAS atled_${name})

@@ -77,19 +77,29 @@ function(atled_add_compile_fail_tests)
   endforeach()
 endfunction()
 
-# atled_add_mpi_test(<file> RANKS <number>...): an executable of its own, run under mpiexec.
+# atled_add_mpi_test(<file> RANKS <number>...): an executable of its own, run under mpiexec. Its main,
+# support/ranks_main.cpp, initialises MPI; it ends after TIMEOUT whatever happens.
+set(ATLED_RANKS_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                            OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
+                            OMP_NUM_THREADS=1)
 function(atled_add_mpi_test source)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS")
+  if(NOT TARGET atled_ranks_main)
+    add_library(atled_ranks_main OBJECT "${PROJECT_SOURCE_DIR}/tests/support/ranks_main.cpp")
+    target_compile_options(atled_ranks_main PRIVATE -O0)
+    target_include_directories(atled_ranks_main PUBLIC "${PROJECT_SOURCE_DIR}/tests"
+                                                       "${PROJECT_SOURCE_DIR}/examples")
+    target_link_libraries(atled_ranks_main PUBLIC Catch2::Catch2 atled::mpi PRIVATE atled_sanitizers)
+  endif()
   cmake_path(GET source STEM stem)
   string(REGEX REPLACE "_test$" "" name "${stem}")
   atled_add_program(test.mpi.${name} test.mpi.${name} SOURCES "${source}")
-  target_link_libraries(test.mpi.${name} PRIVATE atled_test_main)
+  target_link_libraries(test.mpi.${name} PRIVATE atled_ranks_main)
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME mpi.${name}.${ranks} COMMAND "${MPIEXEC_EXECUTABLE}" -n ${ranks} --oversubscribe
                                                $<TARGET_FILE:test.mpi.${name}>)
     set_tests_properties(
-      mpi.${name}.${ranks}
-      PROPERTIES LABELS mpi TIMEOUT 60 PROCESSORS ${ranks}
-                 ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+      mpi.${name}.${ranks} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS ${ranks}
+                                      ENVIRONMENT "${ATLED_RANKS_ENVIRONMENT}")
   endforeach()
 endfunction()

@@ -9,8 +9,8 @@ what=${1:-tests}
 case $what in
 example) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev) ;;
 tests) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev ccache clang clang-format libclang-rt-14-dev
-  libomp-dev catch2) ;;
-bench) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libbenchmark-dev libopenblas-dev) ;;
+  libomp-dev catch2 libopenmpi-dev openmpi-bin) ;;
+bench) packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libbenchmark-dev libopenblas-dev libopenmpi-dev openmpi-bin) ;;
 *)
   echo "install_dependencies.sh: $what: must be example, tests or bench" >&2
   exit 2
@@ -45,19 +45,19 @@ case " $system " in
   exit 1
   ;;
 *" fedora "* | *" rhel "*)
-  line="sudo dnf install gcc-c++ clang cmake ninja-build ccache eigen3-devel cli11-devel catch-devel libomp-devel compiler-rt"
+  line="sudo dnf install gcc-c++ clang cmake ninja-build ccache eigen3-devel cli11-devel catch-devel libomp-devel compiler-rt openmpi-devel"
   ;;
 *" arch "*)
-  line="sudo pacman -S --needed gcc clang cmake ninja ccache eigen cli11 catch2 openmp"
+  line="sudo pacman -S --needed gcc clang cmake ninja ccache eigen cli11 catch2 openmp openmpi"
   ;;
 *" suse "*)
-  line="sudo zypper install gcc-c++ clang cmake ninja ccache eigen3-devel cli11-devel Catch2-devel libomp-devel"
+  line="sudo zypper install gcc-c++ clang cmake ninja ccache eigen3-devel cli11-devel Catch2-devel libomp-devel openmpi-devel"
   ;;
 " macos ")
-  line="brew install gcc llvm cmake ninja ccache eigen cli11 catch2 libomp"
+  line="brew install gcc llvm cmake ninja ccache eigen cli11 catch2 libomp open-mpi"
   ;;
 *)
-  line="a C++20 compiler (g++ 12 or clang 14 or newer), cmake 3.25, ninja, Eigen 3.4, CLI11, Catch2, OpenMP"
+  line="a C++20 compiler (g++ 12 or clang 14 or newer), cmake 3.25, ninja, Eigen 3.4, CLI11, Catch2, OpenMP, MPI"
   ;;
 esac
 echo "to install what atled needs: $line" >&2
