@@ -117,6 +117,7 @@
 #include "atled/optim/clip.hpp"
 #include "atled/optim/combine.hpp"
 #include "atled/optim/lamb.hpp"
+#include "atled/optim/lbfgs.hpp"
 #include "atled/optim/lion.hpp"
 #include "atled/optim/mask.hpp"
 #include "atled/optim/muon.hpp"

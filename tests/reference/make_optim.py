@@ -62,6 +62,27 @@ broken[1, 4] = np.nan
 broken[2, 0] = np.inf
 run("finite", optax.apply_if_finite(optax.adam(0.1), 3), "apply_if_finite(adam(0.1), 3)", broken)
 
+
+
+def fit(params):
+    matrix, vector = params
+    return jnp.sum((matrix @ vector - 1) ** 2) + 0.1 * jnp.sum(matrix**4) + 0.05 * jnp.sum(vector**2)
+
+
+def run_lbfgs(name, optimizer, steps, what):
+    params = tree_of(np.concatenate([start[0].reshape(-1), start[1]]))
+    state = optimizer.init(params)
+    seen = []
+    for _ in range(steps):
+        updates, state = optimizer.update(jax.grad(fit)(params), state, params)
+        params = optax.apply_updates(params, updates)
+        seen.append(np.concatenate([np.reshape(p, -1) for p in params]))
+    table(name, seen, what)
+
+
+run_lbfgs("lbfgs", optax.lbfgs(0.5, memory_size=3, linesearch=None), 8,
+          "lbfgs(0.5, memory_size=3, linesearch=None), eight steps of `fit` above")
+
 # Muon as its authors wrote it: optax mixes the momentum with corrections for the first steps.
 params = tree_of(np.concatenate([start[0].reshape(-1), start[1]]))
 matrix, vector = params

@@ -60,8 +60,15 @@ struct attribute_list {
   constexpr void push(std::int64_t value) { values[size++] = value; }
 };
 
-/// A host function on memory: one pointer an argument, and where all results begin.
-using external_function = void (*)(const std::byte* const* in, std::byte* out);
+/// A host function on memory: one pointer an argument, and where all results begin; and, if it has
+/// one, the function for many lanes at once: for each argument, the bytes from lane to lane or 0.
+struct external_function {
+  void (*one)(const std::byte* const* in, std::byte* out);
+  void (*many)(std::int64_t lanes, const std::byte* const* in, const std::int64_t* strides,
+               std::byte* out);
+
+  bool operator==(const external_function&) const = default;
+};
 
 /// A program: nodes in topological order, its parameters and outputs.
 ///

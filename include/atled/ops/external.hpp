@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -206,6 +207,59 @@ struct host_function {
   }
 };
 
+/// The element type of a host function's argument, and how many it has.
+template <class P>
+struct host_part {
+  using element = P;
+  static constexpr std::int64_t size = 1;
+};
+template <class P>
+  requires requires {
+    P::type;
+  }
+struct host_part<P> {
+  using element = std::remove_const_t<typename P::value_type>;
+  static constexpr std::int64_t size = P::type.size();
+};
+
+/// `Many` on memory, for all lanes of a `host_function` at once.
+template <class Host, auto Many>
+struct host_lanes {
+  using result = host_part<typename Host::result>;
+
+  static void run(std::int64_t lanes, const std::byte* const* in, const std::int64_t* strides,
+                  std::byte* out) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      Many(lanes,
+           std::span<typename result::element>(reinterpret_cast<typename result::element*>(out),
+                                               static_cast<std::size_t>(lanes * result::size)),
+           argument<host_part<typename Host::template argument<I>>>(lanes, in[I], strides[I])...);
+    }
+    (std::make_index_sequence<Host::num_arguments>{});
+  }
+  template <class Part>
+  static std::span<const typename Part::element> argument(std::int64_t lanes, const std::byte* in,
+                                                          std::int64_t stride) {
+    return {reinterpret_cast<const typename Part::element*>(in),
+            static_cast<std::size_t>(stride == 0 ? Part::size : lanes * Part::size)};
+  }
+};
+
+/// No function for many lanes was given.
+struct lane_by_lane {};
+
+template <class Host, auto Many>
+constexpr ir::external_function code_of_host() {
+  if constexpr (std::is_same_v<decltype(Many), const lane_by_lane> ||
+                std::is_same_v<decltype(Many), lane_by_lane>) {
+    return {&Host::run, nullptr};
+  } else {
+    static_assert(!is_branch_v<typename Host::result>,
+                  "external_call: a host function for many lanes gives one tensor");
+    return {&Host::run, &host_lanes<Host, Many>::run};
+  }
+}
+
 /// The node of an argument, of exactly the type that the host function takes.
 template <class P, class Arg>
 constexpr int host_operand(ir::builder& b, int index, const Arg& arg) {
@@ -241,7 +295,7 @@ constexpr expr refuse_host(std::string_view why, const Args&... args) {
   return {b, b.fail_as("external_call", at, text(why))};
 }
 
-template <class F, class... Args>
+template <class F, auto Many = lane_by_lane{}, class... Args>
 constexpr auto call_host(const Args&... args) {
   using host = host_function<F>;
   static_assert(sizeof...(Args) == host::num_arguments,
@@ -271,7 +325,7 @@ constexpr auto call_host(const Args&... args) {
   });
   if (count != 1) type = {dtype::u8, shape::of({bytes})};
   ir::attribute_list attributes{};
-  attributes.push(b.external(&host::run));
+  attributes.push(b.external(code_of_host<host, Many>()));
   attributes.push(-1);  // calls: one, without an axis for it
   attributes.push(0);
   const int id =
@@ -300,13 +354,24 @@ constexpr auto call_host(const Args&... args) {
 ///   nothing and takes a `tensor_view<T, Dims...>` for each result before the arguments.
 /// - It is taken as pure: equal calls are one, and a call whose result is not used is none. It runs
 ///   on the thread of the caller; what it throws passes through.
-/// - Under `vmap` it is called once for each lane, in order.
+/// - Under `vmap` it is called once for each lane, in order. `external_call<solve, solve_all>(a,
+/// b)`
+///   calls `solve_all(lanes, out, a, b)` instead, once for all of nested lanes too: `lanes` is a
+///   std::int64_t, the rest are spans, lane after lane; an argument that lanes share comes once.
 /// Gradient: none of its own: call it inside a `custom_vjp` or `custom_jvp`.
 /// Ill-formed: an argument has another type than its parameter.
 template <auto Function, class... Args>
 [[nodiscard]] constexpr auto external_call(const Args&... args) {
   if constexpr ((false || ... || holds_expressions<Args>())) {
     return detail::call_host<detail::host_constant<Function>>(args...);
+  } else {
+    return detail::host_function<detail::host_constant<Function>>::call(args...);
+  }
+}
+template <auto Function, auto Many, class... Args>
+[[nodiscard]] constexpr auto external_call(const Args&... args) {
+  if constexpr ((false || ... || holds_expressions<Args>())) {
+    return detail::call_host<detail::host_constant<Function>, Many>(args...);
   } else {
     return detail::host_function<detail::host_constant<Function>>::call(args...);
   }

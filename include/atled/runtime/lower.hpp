@@ -220,14 +220,22 @@ void run_decomposition(const step_data& data, std::byte* const* slots, std::byte
   }
 }
 
-// A host function, once for each lane: operands that move with them, and the result, go on.
-template <ir::external_function Function>
+// A host function, once for each lane: operands that move with them, and the result, go on; or the
+// one that takes all lanes.
+template <auto One, auto Many>
 void run_external(const step_data& data, std::byte* const* slots, std::byte*, int) {
   const std::int64_t* n = data.numbers;
   const std::byte* in[passes::most_host_arguments];
+  if constexpr (Many != nullptr) {
+    if (n[0] != 1) {
+      for (std::int64_t i = 0; i < n[1]; ++i) in[i] = slots[i];
+      if (n[0] > 0) Many(n[0], in, n + 3, slots[n[1]]);
+      return;
+    }
+  }
   for (std::int64_t call = 0; call < n[0]; ++call) {
     for (std::int64_t i = 0; i < n[1]; ++i) in[i] = slots[i] + call * n[3 + i];
-    Function(in, slots[n[1]] + call * n[2]);
+    One(in, slots[n[1]] + call * n[2]);
   }
 }
 
@@ -300,7 +308,8 @@ consteval kernel_function function_for() {
     return &run_decomposition<k.code, T>;
   } else if constexpr (k.kind == passes::kernel_kind::generic && k.code == op::external) {
     constexpr auto which = static_cast<int>(Program::plan.instructions[k.begin].bits);
-    return &run_external<Program::kernel_graph().externals[which]>;
+    constexpr ir::external_function code = Program::kernel_graph().externals[which];
+    return &run_external<code.one, code.many>;
   } else if constexpr (k.kind == passes::kernel_kind::generic) {
     return &run_generic<k.code, T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {

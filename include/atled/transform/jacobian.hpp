@@ -165,8 +165,24 @@ constexpr void pull_back_all(jacobian_call& call) {
   }
 }
 
+/// What a function returns beside the value, if it says so with `has_aux`.
+template <bool HasAux, class Result>
+constexpr auto value_and_aux(const Result& result) {
+  if constexpr (HasAux) {
+    static_assert(is_tuple_v<Result> && std::tuple_size_v<decltype(members_of(result))> == 2,
+                  "atled::jacobian: with has_aux the function must return a pair of the value and "
+                  "the rest");
+    const auto members = members_of(result);
+    using value = std::remove_cvref_t<std::tuple_element_t<0, decltype(members)>>;
+    using aux = std::remove_cvref_t<std::tuple_element_t<1, decltype(members)>>;
+    return std::pair<value, aux>(std::get<0>(members), std::get<1>(members));
+  } else {
+    return std::pair<Result, std::tuple<>>(result, {});
+  }
+}
+
 /// Runs `f` on variables and appends the derivatives of its leaves by those of the arguments.
-template <std::size_t... Index, class F, class... Args>
+template <bool HasAux, std::size_t... Index, class F, class... Args>
 constexpr auto jacobian(std::index_sequence<Index...> chosen, bool is_forward,
                         std::string_view verb, const F& f, const Args&... args) {
   static_assert(((Index < sizeof...(Args)) && ...),
@@ -176,7 +192,9 @@ constexpr auto jacobian(std::index_sequence<Index...> chosen, bool is_forward,
   ir::builder& b = *builder_of_tree(arguments);
   jacobian_call call{b, verb, {}, {}, {}};
   (make_variables(b, verb, Index, std::get<Index>(arguments), call.inputs), ...);
-  const auto result = std::apply([&](auto&... argument) { return f(argument...); }, arguments);
+  const auto both = value_and_aux<HasAux>(
+      std::apply([&](auto&... argument) { return f(argument...); }, arguments));
+  const auto& result = both.first;
   for_each_leaf([&](const auto& leaf) { call.outputs.push(as_expr(b, leaf).id()); }, result);
   check_jacobian(call);
   if (!call.is_poison()) is_forward ? push_forward_all(call) : pull_back_all(call);
@@ -197,7 +215,11 @@ constexpr auto jacobian(std::index_sequence<Index...> chosen, bool is_forward,
         leaf = {b, id};
       },
       out);
-  return out;
+  if constexpr (HasAux) {
+    return std::pair(out, both.second);
+  } else {
+    return out;
+  }
 }
 
 }  // namespace detail
@@ -212,8 +234,9 @@ class jacobian_function : public transformed<jacobian_function<IsForward, F, Opt
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {
-    return detail::jacobian(typename detail::argnums_of<Options...>::type{}, IsForward,
-                            IsForward ? "jacfwd" : "jacrev", f_, args...);
+    return detail::jacobian<detail::has_aux_v<Options...>>(
+        typename detail::argnums_of<Options...>::type{}, IsForward, IsForward ? "jacfwd" : "jacrev",
+        f_, args...);
   }
 
  private:
@@ -226,6 +249,7 @@ class jacobian_function : public transformed<jacobian_function<IsForward, F, Opt
 ///
 /// Of trees: a tree like the result, whose leaves are trees like the argument; a returned struct
 /// becomes a tuple of its leaves. `argnums<0, 2>` gives a tuple in place of the argument's tree.
+/// `jacfwd(f, has_aux)(x)` is (derivatives, aux), where f returns (value, aux).
 /// Cost: that of f, and a jvp for each element of the argument, in one program; use it where the
 /// output is the larger.
 /// Ill-formed: an output or an argument is no float; more than 8 axes.

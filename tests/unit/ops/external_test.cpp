@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/near.hpp"
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -32,6 +33,18 @@ struct shifted {
 void cut_up(tensor_view<f64, 3> low, tensor_view<f64> total, const view3& x) {
   for (int i = 0; i < 3; ++i) low(i) = x(i) - 1;
   *total.data() = x(0) + x(1) + x(2);
+}
+
+vec3 plus(const view3& x, f64 c) {
+  num_calls += 100;
+  return {x(0) + c, x(1) + c, x(2) + c};
+}
+void plus_in_lanes(std::int64_t lanes, std::span<f64> out, std::span<const f64> x,
+                   std::span<const f64> c) {
+  ++num_calls;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(lanes) * 3; ++i) {
+    out[i] = x[i % x.size()] + c[c.size() == 1 ? 0 : i / 3];
+  }
 }
 
 /// Its derivative is the user's: 2 for each element.
@@ -103,6 +116,21 @@ TEST_CASE("external_call: inside a checkpoint it runs again for the derivative",
   num_calls = 0;
   CHECK(array_equal(grad(f)(vec3{1, 2, 3}), vec3{8, 16, 24}));
   CHECK(num_calls == 2);  // the value is not used, so once again and backward
+}
+
+TEST_CASE("external_call: a function for all lanes runs once under vmap", "[ops]") {
+  const auto f = [](auto x, auto c) { return external_call<plus, plus_in_lanes>(x, c); };
+  const tensor<f64, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
+  num_calls = 0;
+  CHECK(array_equal(vmap(f, in_axes<0, none>)(x, 1.5),
+                    tensor<f64, 2, 3>{{2.5, 3.5, 4.5}, {5.5, 6.5, 7.5}}));
+  CHECK(array_equal(vmap(f, in_axes<none, 0>)(vec3{1, 2, 3}, tensor<f64, 2>{1, 2}),
+                    tensor<f64, 2, 3>{{2, 3, 4}, {3, 4, 5}}));
+  CHECK(array_equal(vmap(vmap(f, in_axes<none, 0>), in_axes<0, none>)(x, tensor<f64, 2>{1, 2}),
+                    tensor<f64, 2, 2, 3>{{{2, 3, 4}, {3, 4, 5}}, {{5, 6, 7}, {6, 7, 8}}}));
+  CHECK(num_calls == 3);
+  CHECK(array_equal(jit(f)(vec3{1, 2, 3}, 1.0), vec3{2, 3, 4}));  // one lane: the other function
+  CHECK(num_calls == 103);
 }
 
 TEST_CASE("external_call: what the host throws arrives", "[ops]") {

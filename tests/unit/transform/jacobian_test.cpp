@@ -7,6 +7,7 @@
 #include "atled/ops/reduce.hpp"
 #include "atled/ops/reshape.hpp"
 #include "atled/transform/jvp.hpp"
+#include "atled/transform/vmap.hpp"
 
 #include "support/catch.hpp"
 #include "support/near.hpp"
@@ -112,6 +113,23 @@ TEST_CASE("jacobians: an output that the argument does not change has zeros", "[
         std::vector<numbers>{{0, 0, 0, 0, 0, 0}, {0.5, 0.5}});
   CHECK(all_values(jacrev(f), vec2{1, 2}, vec3{1, 2, 3}) ==
         std::vector<numbers>{{0, 0, 0, 0, 0, 0}, {0.5, 0.5}});
+}
+
+TEST_CASE("jacobians: with has_aux the rest of the result passes through", "[transform]") {
+  const auto f = [](auto x, auto w) {
+    const auto y = x * w;
+    return std::pair(y * y, std::tuple(sum(y), w));
+  };
+  const std::vector<numbers> expected{{2, 0, 0, 64}, {9}, {1, 4}};
+  CHECK(all_values(jacfwd(f, has_aux), vec2{1, 2}, vec2{1, 4}) == expected);
+  CHECK(all_values(jacrev(f, has_aux), vec2{1, 2}, vec2{1, 4}) == expected);
+  constexpr auto cube = [](auto x) { return std::pair(sum(x * x * x), sum(x)); };
+  const auto [second, total] = hessian(cube, has_aux)(vec2{1, 2});
+  CHECK(same_bits(second, tensor<f64, 2, 2>{{6, 0}, {0, 12}}));
+  CHECK(total.item() == 3);
+  const auto [gradients, totals] = vmap(jacrev(cube, has_aux))(tensor<f64, 2, 2>{{1, 2}, {0, 1}});
+  CHECK(same_bits(gradients, tensor<f64, 2, 2>{{3, 12}, {0, 3}}));
+  CHECK(same_bits(totals, vec2{3, 1}));
 }
 
 TEST_CASE("jacobians: what has none is refused", "[transform]") {
