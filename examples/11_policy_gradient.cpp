@@ -20,10 +20,10 @@ constexpr std::int64_t B = 32;   // episodes for each step
 
 /// From place, speed, angle and angular speed to the logit of a push to the right.
 template <class K>
-struct policy {
+struct player {
   nn::linear<K, f32, 4, 16> hidden;
   nn::linear<K, f32, 16, 1> out;
-  ATLED_TREE(policy, hidden, out)
+  ATLED_TREE(player, hidden, out)
   constexpr auto operator()(auto s) const { return out(tanh(hidden(s))); }
 };
 
@@ -48,7 +48,7 @@ constexpr auto episode = [](auto model, auto key) {
     const auto is_up = (abs(next(0)) < 2.4) & (abs(next(2)) < 0.2095);
     return std::pair(std::pair(next, stands * astype<f32>(is_up)), std::tuple(s, to_right, stands));
   };
-  const auto start = random::uniform<f32, 4>(for_start, -0.05, 0.05);
+  const auto start = random::uniform<f32, 4>(for_start, -0.05F, 0.05F);
   return scan(step, std::pair(start, ones_like(start(0))), random::uniform<f32, T>(for_pushes))
       .second;
 };
@@ -77,7 +77,7 @@ constexpr auto improve = [](auto model, auto state, auto key) {
 
 int main() {
   const auto key = random::key(0);
-  auto model = nn::init<policy>(random::fold_in(key, 1));
+  auto model = nn::init<player>(random::fold_in(key, 1));
   auto state = rule.init(model);
   tensor<f32> length;
   double late = 0;
