@@ -181,6 +181,10 @@ constexpr auto loss = [](auto model, auto x) { return mean(square(model(x))); };
 constexpr optim::adamw rule{.learning_rate = 1e-3};
 constexpr auto careful =
     optim::chain([](auto d) { return optim::clip_by_global_norm(d, 1.0); }, optim::adamw{});
+constexpr optim::lbfgs<10> curved{};
+static_assert(is_traced<mlp<values>, matrix>([](auto model, auto x) {
+  return curved.update(loss, model, curved.init(model), x);
+}));
 static_assert(is_traced<mlp<values>, matrix>([](auto model, auto x) {
   const auto gradient = grad(loss)(model, x);
   return tree_map([](auto p, auto d) { return p - 0.1 * d; }, model, gradient);

@@ -1,6 +1,6 @@
-// atled/optim/lbfgs.hpp: L-BFGS: steps along the curvature that the last steps have shown, as far
-// as a line search says. For losses without noise: fits, inverse problems, small models. Reads:
-// ops/control.hpp, ops/scan.hpp, transform/grad.hpp. SPDX-License-Identifier: MIT
+// atled/optim/lbfgs.hpp: L-BFGS: steps by the curvature that the last steps have shown, as far as a
+// line search says; for losses without noise. Reads: ops/control.hpp, ops/scan.hpp, transform/.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/control.hpp"
