@@ -44,6 +44,11 @@ struct axis_by_name {
   }
 };
 
+struct none_tag {};
+
+/// No axis: `in_axes<none, 0>` maps no axis of the first argument, `P<none, "model">` splits none.
+inline constexpr none_tag none{};
+
 struct keepdims_tag {};
 
 /// Keeps the axes that a reduction combines, with size 1: `sum(x, axis<1>, keepdims)`.

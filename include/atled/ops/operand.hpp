@@ -115,7 +115,7 @@ class operand {
 /// The same operand as if it had been written at `at`.
 [[nodiscard]] constexpr located moved_to(const located& x, const call_site& at) {
   switch (x.kind()) {
-    case located::literal_kind::none:
+    case located::literal_kind::nothing:
       return {x.value(), at};
     case located::literal_kind::truth:
       return {x.literal() != 0, at};

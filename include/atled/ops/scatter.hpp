@@ -174,8 +174,8 @@ constexpr expr segment_extreme(meeting how, const expr& data, const expr& ids,
         b, why << in.type() << " with weights " << given.type() << ": shapes must be equal");
   }
   const ir::operand spread(b, ir::broadcast_to(b, given.id(), wanted.dims));
-  const int none = b.splat(0, {wanted.element, shape::of({length})});
-  return {b, b.scatter_add(none, ir::flattened(in).id(), ir::flattened(spread).id(), 0, 0,
+  const int zeros = b.splat(0, {wanted.element, shape::of({length})});
+  return {b, b.scatter_add(zeros, ir::flattened(in).id(), ir::flattened(spread).id(), 0, 0,
                            index_mode::fill)};
 }
 

@@ -71,9 +71,9 @@ class located {
                                             : literal_kind::integer),
         at_(at) {}
 
-  enum class literal_kind : std::uint8_t { none, truth, integer, floating };
+  enum class literal_kind : std::uint8_t { nothing, truth, integer, floating };
 
-  [[nodiscard]] constexpr bool is_literal() const { return kind_ != literal_kind::none; }
+  [[nodiscard]] constexpr bool is_literal() const { return kind_ != literal_kind::nothing; }
   [[nodiscard]] constexpr literal_kind kind() const { return kind_; }
   [[nodiscard]] constexpr double literal() const { return literal_; }
   [[nodiscard]] constexpr const expr& value() const { return value_; }
@@ -82,7 +82,7 @@ class located {
  private:
   expr value_;
   double literal_ = 0;
-  literal_kind kind_ = literal_kind::none;
+  literal_kind kind_ = literal_kind::nothing;
   call_site at_;
 };
 

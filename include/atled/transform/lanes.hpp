@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/core/axis.hpp"
 #include "atled/passes/vmap.hpp"
 #include "atled/transform/variables.hpp"
 
@@ -11,11 +12,6 @@
 #include <type_traits>
 
 namespace atled {
-
-struct none_tag {};
-
-/// Not mapped: `in_axes<none, 0>`.
-inline constexpr none_tag none{};
 
 /// An axis, or `none`, for each member of a tree: `in_axes<each<0, none>>`.
 template <auto... Axis>
