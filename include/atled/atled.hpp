@@ -5,6 +5,8 @@
 
 #include "atled/core/axis.hpp"
 #include "atled/core/bf16.hpp"
+#include "atled/core/bounded.hpp"
+#include "atled/core/bounded_tensor.hpp"
 #include "atled/core/broadcast.hpp"
 #include "atled/core/config.hpp"
 #include "atled/core/creation.hpp"

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/core/bounded_tensor.hpp"
 #include "atled/core/tensor.hpp"
 
 #include <algorithm>
@@ -244,6 +245,14 @@ template <tensor_expression E>
 [[nodiscard]] std::string to_string(const E& e) {
   return to_string(e.eval());
 }
+/// The elements that are there, as a tensor of these sizes.
+template <bounded_tensor_like X>
+[[nodiscard]] std::string to_string(const X& x) {
+  X packed = X::uninitialized();
+  auto* to = packed.data();
+  x.for_each_place([&](std::int64_t at) { *to++ = x.data()[at]; });
+  return detail::print_values(x.sizes(), std::as_const(packed).data());
+}
 
 /// A stream, by what it takes.
 template <class Stream>
@@ -252,7 +261,7 @@ concept text_stream = requires(Stream& out, std::string_view piece) {
 };
 
 template <text_stream Stream, class X>
-requires tensor_like<X> || tensor_expression<X> Stream& operator<<(Stream& out, const X& x) {
+requires tensor_like<X> || tensor_expression<X> || bounded_tensor_like<X> Stream& operator<<(Stream& out, const X& x) {
   const std::string word = to_string(x);
   out << std::string_view(word);
   return out;
