@@ -28,8 +28,8 @@ struct broadcast_result {
     const std::int64_t left = i <= lhs.rank() ? lhs.dims[lhs.rank() - i] : 1;
     const std::int64_t right = i <= rhs.rank() ? rhs.dims[rhs.rank() - i] : 1;
     if (left != right && left != 1 && right != 1) {
-      out.problem << lhs << " and " << rhs << ": axis " << axis << " (" << left << ") against "
-                  << right << ": sizes must be equal or 1";
+      out.problem << lhs << " and " << rhs << ": axis " << axis << " (" << size_text{left}
+                  << ") against " << size_text{right} << ": sizes must be equal or 1";
       if (rhs.rank() < lhs.rank() && rhs.rank() > 0 && rhs.dims[0] == lhs.dims[0]) {
         tensor_type fixed = rhs;
         while (fixed.rank() < lhs.rank()) fixed.dims.push(1);

@@ -38,6 +38,7 @@ class builder {
   // --- sources -----------------------------------------------------------------------------
 
   constexpr int parameter(const tensor_type& type) {
+    has_bounded_ = has_bounded_ || type.dims.bounded_axes() != 0;
     const int id = push(op::parameter, nullptr, 0, attribute_list::of(g.num_parameters), type);
     g.parameters[g.num_parameters++] = id;
     return id;
@@ -50,6 +51,7 @@ class builder {
   }
   /// A scalar constant, rounded to its element type.
   constexpr int constant(double value, dtype element) {
+    if (has_bounded_ && is_made_of_token(value)) return fail_number();
     std::int64_t bits = 0;
     if (element == dtype::f32) {
       bits = std::bit_cast<std::int64_t>(static_cast<double>(static_cast<float>(value)));
@@ -65,11 +67,18 @@ class builder {
   }
   constexpr int integer_constant(std::int64_t value, dtype element) {
     if (is_floating(element)) return constant(static_cast<double>(value), element);
+    if (has_bounded_ && is_made_of_token(static_cast<double>(value))) return fail_number();
     return append(op::constant, {}, attribute_list::of(value), {element, {}});
   }
   /// A constant of any shape.
   constexpr int splat(double value, const tensor_type& type) {
     return broadcast(constant(value, type.element), type.dims, 0);
+  }
+  /// A size as a scalar: of a bounded one the value that comes with the call.
+  constexpr int size_of(std::int64_t size, dtype element) {
+    if (!is_bounded(size)) return integer_constant(size, element);
+    const dtype exact = element == dtype::bf16 ? dtype::f32 : element;
+    return convert(reduce(op::reduce_sum, splat(1, {exact, shape::of({size})}), 1), element);
   }
   constexpr int iota(const tensor_type& type, int axis) {
     return append(op::iota, {}, attribute_list::of(axis), type);
@@ -110,6 +119,16 @@ class builder {
     if (x < 0) return poison;
     if (type(x).dims == dims) return x;
     return append(op::broadcast, {x}, attribute_list::of(mask), {type(x).element, dims});
+  }
+  /// `x` with an axis of size 1 put in at `axis`.
+  constexpr int broadcast_one(int x, int axis) {
+    if (x < 0) return poison;
+    const shape from = type(x).dims;
+    shape dims{};
+    for (int i = 0; i <= from.rank; ++i) {
+      dims.push(i == axis ? 1 : from[i < axis ? i : i - 1]);
+    }
+    return reshape(x, dims);
   }
   constexpr int reshape(int x, const shape& dims) {
     if (x < 0) return poison;
@@ -339,6 +358,19 @@ class builder {
   }
 
  private:
+  bool has_bounded_ = false;  // a parameter has a bounded size
+
+  // A bounded size is a token and no number: what is computed from it lies where no other does.
+  static constexpr bool is_made_of_token(double value) {
+    const double magnitude = value < 0 ? -value : value;
+    const bool is_token = magnitude >= 0x1p62 && magnitude < 0x1p63;
+    return is_token || (magnitude > 0x1p-63 && magnitude <= 0x1p-62);
+  }
+  constexpr int fail_number() {
+    return fail(op::constant, text("a number is made of a bounded size: that is known at the call "
+                                   "only; use size(x, axis)"));
+  }
+
   static constexpr std::uint32_t table_size = 2 * graph::max_nodes;
   static constexpr std::uint32_t table_mask = table_size - 1;
   int table_[table_size]{};  // node + 1; 0 is free

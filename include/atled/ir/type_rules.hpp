@@ -121,6 +121,94 @@ constexpr typed reduction_type(op code, const tensor_type& in, std::int64_t mask
   return typed::of(is_index ? dtype::i32 : in.element, dims);
 }
 
+/// Bounded axes stay axes of their own, in their order, with as many elements before and behind
+/// each as there were.
+constexpr bool is_reshape(const shape& from, const shape& to) {
+  int i = 0;
+  int j = 0;
+  while (true) {
+    std::int64_t before = 1;
+    std::int64_t after = 1;
+    while (i < from.rank && !is_bounded(from[i])) before *= from[i++];
+    while (j < to.rank && !is_bounded(to[j])) after *= to[j++];
+    if (before != after) return false;
+    if (i == from.rank || j == to.rank) return i == from.rank && j == to.rank;
+    if (from[i++] != to[j++]) return false;
+  }
+}
+constexpr typed reshape_type(const tensor_type& in, const tensor_type& wanted) {
+  text why;
+  if (!is_reshape(in.dims, wanted.dims)) {
+    why << in << " to " << wanted << ": ";
+    if ((in.dims.bounded_axes() | wanted.dims.bounded_axes()) != 0) {
+      return typed::failed(why << "a bounded axis must stay as it is, with as many elements before "
+                               << "and behind it");
+    }
+    return typed::failed(why << in.size() << " elements must equal " << wanted.size());
+  }
+  return typed::of(in.element, wanted.dims);
+}
+
+/// Why a bounded axis has no part at a fixed place.
+constexpr typed no_fixed_parts(const tensor_type& type, int axis) {
+  text why;
+  return typed::failed(why << type << " along axis " << axis << ": its size is known at the call "
+                           << "only, so it has no fixed parts; use take or dynamic_slice");
+}
+
+/// A window that is taken or written at computed places: bounded axes whole, or a fixed part.
+constexpr typed window_type(const tensor_type& in, const tensor_type& window,
+                            const tensor_type& out) {
+  for (int i = 0; i < in.rank() && i < window.rank(); ++i) {
+    if (!is_bounded(window.dims[i]) || window.dims[i] == in.dims[i]) continue;
+    text why;
+    return typed::failed(why << in << " with a window " << window << ": axis " << i
+                             << " of the window must have a fixed size");
+  }
+  return typed::of(out);
+}
+
+constexpr typed concatenate_type(const operand_types& in, int axis) {
+  tensor_type out = in[0];
+  for (int i = 0; i < in.size; ++i) {
+    tensor_type other = in[i];
+    if (in.size > 1 && is_bounded(other.dims[axis])) return no_fixed_parts(other, axis);
+    if (i == 0) continue;
+    other.dims[axis] = out.dims[axis];
+    if (!(other == out)) {
+      return typed::failed(pair_text(in[0], in[i]) << "all but axis " << axis << " must be equal");
+    }
+    out.dims[axis] += in[i].dims[axis];
+  }
+  return typed::of(out);
+}
+
+constexpr typed argsort_type(const tensor_type& in, const attribute_list& attributes) {
+  shape dims = in.dims;
+  const auto axis = static_cast<int>(attributes.values[0]);
+  const std::int64_t count = attributes.values[2];
+  text why;
+  if (is_bounded(dims[axis]) && count != dims[axis]) {
+    return typed::failed(why << in << " along axis " << axis << ": its size is known at the call "
+                             << "only: all elements are put in order, not " << count);
+  }
+  if (count < 0 || count > dims[axis]) {
+    return typed::failed(why << in << " along axis " << axis << ": " << count
+                             << " elements must be from 0 to " << dims[axis]);
+  }
+  dims[axis] = count;
+  return typed::of(dtype::i32, dims);
+}
+
+constexpr typed external_type(const operand_types& in, const tensor_type& out) {
+  for (int i = 0; i < in.size; ++i) {
+    if (in[i].dims.bounded_axes() == 0) continue;
+    text why;
+    return typed::failed(why << "argument " << in[i] << ": a host function takes fixed sizes only");
+  }
+  return typed::of(out);
+}
+
 constexpr typed dot_type(const tensor_type& lhs, const tensor_type& rhs, const dot_axes& axes) {
   shape dims{};
   for (int i = 0; i < axes.num_batch; ++i) {
@@ -129,8 +217,9 @@ constexpr typed dot_type(const tensor_type& lhs, const tensor_type& rhs, const d
     if (left != right) {
       text why;
       return typed::failed(why << "lhs " << lhs << " and rhs " << rhs << ": lhs axis "
-                               << axes.lhs_batch[i] << " (" << left << ") must equal rhs axis "
-                               << axes.rhs_batch[i] << " (" << right << ")");
+                               << axes.lhs_batch[i] << " (" << size_text{left}
+                               << ") must equal rhs axis " << axes.rhs_batch[i] << " ("
+                               << size_text{right} << ")");
     }
     dims.push(left);
   }
@@ -140,8 +229,9 @@ constexpr typed dot_type(const tensor_type& lhs, const tensor_type& rhs, const d
     if (left != right) {
       text why;
       return typed::failed(why << "lhs " << lhs << " and rhs " << rhs << ": lhs axis "
-                               << axes.lhs_contract[i] << " (" << left << ") must equal rhs axis "
-                               << axes.rhs_contract[i] << " (" << right << ")");
+                               << axes.lhs_contract[i] << " (" << size_text{left}
+                               << ") must equal rhs axis " << axes.rhs_contract[i] << " ("
+                               << size_text{right} << ")");
     }
   }
   if (lhs.element != rhs.element) {
@@ -190,6 +280,9 @@ constexpr typed linear_type(op code, const operand_types& in) {
   const int cols_axis = out.rank() - 1;
   const std::int64_t rows = out.dims[rows_axis];
   const std::int64_t cols = out.dims[cols_axis];
+  if (is_bounded(rows) || is_bounded(cols)) {
+    return typed::failed(why << out << ": rows and columns must have fixed sizes");
+  }
   const bool is_square_only =
       code == op::cholesky || code == op::triangular_solve || code == op::eigh;
   if (is_square_only && rows != cols) {
@@ -218,6 +311,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
   for (int i = 0; i < in.rank(); ++i) {
     const auto start = attributes.values[i];
     const auto stride = attributes.values[in.rank() + i];
+    if (is_bounded(in.dims[i]) || is_bounded(wanted.dims[i])) {
+      if (in.dims[i] != wanted.dims[i] || start != 0 || stride != 1) return no_fixed_parts(in, i);
+      continue;
+    }
     const auto last = start + (wanted.dims[i] - 1) * stride;
     if (start < 0 || stride < 1 || (wanted.dims[i] > 0 && last >= in.dims[i])) {
       text why;
@@ -226,6 +323,17 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     }
   }
   return typed::of(in.element, wanted.dims);
+}
+
+constexpr typed pad_type(const tensor_type& in, const tensor_type& wanted,
+                         const attribute_list& attributes) {
+  for (int i = 0; i < in.rank() && i < wanted.rank(); ++i) {
+    if (!is_bounded(in.dims[i]) && !is_bounded(wanted.dims[i])) continue;
+    const bool is_whole =
+        attributes.values[i] == 0 && attributes.values[in.rank() + i] == 0;
+    if (in.dims[i] != wanted.dims[i] || !is_whole) return no_fixed_parts(in, i);
+  }
+  return typed::of(wanted);
 }
 
 }  // namespace detail
@@ -250,11 +358,8 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::constant:
     case op::iota:
     case op::broadcast:
-    case op::pad:
-    case op::dynamic_slice:
     case op::custom_linear:
     case op::custom_part:
-    case op::external:
     case op::external_result:
     case op::all_gather:
     case op::psum_scatter:
@@ -275,12 +380,15 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::convert:
       return typed::of(wanted.element, in[0].dims);
     case op::reshape:
-      if (in[0].size() != wanted.size()) {
-        text why;
-        return typed::failed(why << in[0] << " to " << wanted << ": " << in[0].size()
-                                 << " elements must equal " << wanted.size());
-      }
-      return typed::of(in[0].element, wanted.dims);
+      return detail::reshape_type(in[0], wanted);
+    case op::pad:
+      return detail::pad_type(in[0], wanted, attributes);
+    case op::dynamic_slice:
+      return detail::window_type(in[0], wanted, wanted);
+    case op::dynamic_update_slice:
+      return detail::window_type(in[0], in[1], in[0]);
+    case op::external:
+      return detail::external_type(in, wanted);
     case op::select:
       if (in[0].element != dtype::boolean) {
         text why;
@@ -356,7 +464,6 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::cumlogsumexp:
     case op::scatter_add:
     case op::scatter_max:
-    case op::dynamic_update_slice:
     case op::custom:
     case op::barrier:
     case op::psum:
@@ -364,31 +471,10 @@ constexpr typed slice_type(const tensor_type& in, const tensor_type& wanted,
     case op::pmin:
     case op::ppermute:
       return typed::of(in[0]);
-    case op::argsort: {
-      shape dims = in[0].dims;
-      const auto axis = static_cast<int>(attributes.values[0]);
-      if (attributes.values[2] < 0 || attributes.values[2] > dims[axis]) {
-        text why;
-        return typed::failed(why << in[0] << " along axis " << axis << ": " << attributes.values[2]
-                                 << " elements must be from 0 to " << dims[axis]);
-      }
-      dims[axis] = attributes.values[2];
-      return typed::of(dtype::i32, dims);
-    }
-    case op::concatenate: {
-      const auto axis = static_cast<int>(attributes.values[0]);
-      tensor_type out = in[0];
-      for (int i = 1; i < in.size; ++i) {
-        tensor_type other = in[i];
-        other.dims[axis] = out.dims[axis];
-        if (!(other == out)) {
-          return typed::failed(detail::pair_text(in[0], in[i])
-                               << "all but axis " << axis << " must be equal");
-        }
-        out.dims[axis] += in[i].dims[axis];
-      }
-      return typed::of(out);
-    }
+    case op::argsort:
+      return detail::argsort_type(in[0], attributes);
+    case op::concatenate:
+      return detail::concatenate_type(in, static_cast<int>(attributes.values[0]));
     case op::gather:
       return detail::gather_type(in[0], in[1], static_cast<int>(attributes.values[0]),
                                  static_cast<int>(attributes.values[1]));

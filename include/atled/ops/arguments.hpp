@@ -69,11 +69,26 @@ constexpr expr fail(builder& b, const text& why) {
   return mask;
 }
 
-/// Number of elements that a reduction over `mask` combines.
+/// Number of elements that a reduction over `mask` combines, or of those that there is room for.
 [[nodiscard]] constexpr std::int64_t size_along(const shape& dims, std::int64_t mask) {
   std::int64_t product = 1;
-  for (int i = 0; i < dims.rank; ++i) product *= has_axis(mask, i) ? dims[i] : 1;
+  for (int i = 0; i < dims.rank; ++i) product *= has_axis(mask, i) ? bound_of(dims[i]) : 1;
   return product;
+}
+
+/// `x` divided by the number of elements along the axes of `mask`, less `ddof`; bounded ones count
+/// as many as come with the call.
+[[nodiscard]] constexpr operand per_element(const operand& x, const shape& dims, std::int64_t mask,
+                                            int ddof = 0) {
+  if (x.is_poison()) return x;
+  if ((dims.bounded_axes() & mask) == 0) return x / static_cast<double>(size_along(dims, mask) - ddof);
+  builder& b = x.builder();
+  const dtype element = x.type().element;
+  operand count(b, b.integer_constant(1, element));
+  for (int i = 0; i < dims.rank; ++i) {
+    if (has_axis(mask, i)) count = count * operand(b, b.size_of(dims[i], element));
+  }
+  return x / (ddof == 0 ? count : count - static_cast<double>(ddof));
 }
 
 /// The mask of all axes of `dims` that are not in `mask`.
@@ -97,7 +112,7 @@ constexpr expr fail(builder& b, const text& why) {
 
 /// `x` as a tensor of one axis.
 [[nodiscard]] constexpr operand flattened(const operand& x) {
-  if (x.is_poison()) return x;
+  if (x.is_poison() || x.type().rank() == 1) return x;
   builder& b = x.builder();
   return {b, b.reshape(x.id(), shape::of({x.type().size()}))};
 }

@@ -128,8 +128,8 @@ constexpr std::int64_t num_rows(ir::builder& b, const Tree& stacks, std::int64_t
                  why << " of xs is " << stack.type() << ": it must have an axis to run along");
           is_fine = false;
         } else if (rows >= 0 && stack.dim(0) != rows) {
-          b.fail(b.site.function, why << " of xs is " << stack.type() << ": axis 0 must be " << rows
-                                      << ", as before");
+          b.fail(b.site.function, why << " of xs is " << stack.type() << ": axis 0 must be "
+                                      << size_text{rows} << ", as before");
           is_fine = false;
         } else {
           rows = stack.dim(0);

@@ -58,9 +58,9 @@ constexpr expr dynamic_op(op code, const ir::operand& x, int update, const windo
   if (code == op::dynamic_update_slice) ids[count++] = update;
   for (int i = 0; i < in.rank(); ++i) {
     ids[count++] = starts.ids[i];
-    if (window[i] < 0 || window[i] > in.dims[i]) {
+    if (window[i] < 0 || bound_of(window[i]) > bound_of(in.dims[i])) {
       return ir::fail(b, why << in << " with a window " << window << ": axis " << i << " ("
-                             << in.dims[i] << ") must hold " << window[i]);
+                             << size_text{in.dims[i]} << ") must hold " << size_text{window[i]});
     }
   }
   return {b, b.append(code, ids, count, {}, {in.element, window})};

@@ -35,8 +35,7 @@ constexpr ir::operand mean_over(const ir::operand& x, std::int64_t mask, bool ke
   if (x.is_poison()) return x;
   const tensor_type in = x.type();
   const dtype element = is_floating(in.element) ? sum_type(in.element) : dtype::f32;
-  const auto count = static_cast<double>(ir::size_along(in.dims, mask));
-  return reduced(op::reduce_sum, x.as(element), mask, keep) / count;
+  return ir::per_element(reduced(op::reduce_sum, x.as(element), mask, keep), in.dims, mask);
 }
 
 /// The variance in the type of its sum.
@@ -45,8 +44,8 @@ constexpr ir::operand var_over(const ir::operand& x, std::int64_t mask, int ddof
   const shape dims = x.type().dims;
   const ir::operand centre = ir::spread(mean_over(x, mask), dims, mask);
   const ir::operand distance = x - centre;
-  const auto count = static_cast<double>(ir::size_along(dims, mask) - ddof);
-  return reduced(op::reduce_sum, distance * distance, mask, keep) / count;
+  const ir::operand squares = reduced(op::reduce_sum, distance * distance, mask, keep);
+  return ir::per_element(squares, dims, mask, ddof);
 }
 
 /// sqrt(x) with the derivative 0 at 0.

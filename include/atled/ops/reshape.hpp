@@ -19,15 +19,24 @@ namespace atled {
   shape out = dims.dims;
   int unknown = -1;
   std::int64_t known = 1;
+  std::int64_t bounded = 0;  // a bounded size of x, or none where `out` has all of them
+  for (int i = 0; i < in.type().rank(); ++i) {
+    if (is_bounded(in.type().dims[i])) bounded = bounded == 0 ? in.type().dims[i] : bounded;
+  }
   for (int i = 0; i < out.rank; ++i) {
     if (out[i] == -1) {
       unknown = i;
     } else {
-      known *= out[i];
+      known *= bound_of(out[i]);
+      if (is_bounded(out[i])) bounded = 0;
     }
   }
   const std::int64_t count = in.type().size();
   if (unknown >= 0) {
+    if (bounded != 0 && known * bound_of(bounded) == count) {
+      out[unknown] = bounded;
+      return {b, b.reshape(in.id(), out)};
+    }
     if (known == 0 || count % known != 0) {
       text why;
       return ir::fail(b, why << in.type() << " to " << dims.dims << ": " << count
@@ -40,6 +49,19 @@ namespace atled {
 template <std::int64_t... Dims>
 [[nodiscard]] constexpr expr reshape(const expr& x, call_site at = call_site::here()) {
   return reshape(x, {Dims...}, at);
+}
+
+/// The size of one axis as a scalar i32 of the program: of a bounded axis what comes with the call.
+///
+///   x  f32[upto<8>, C]     size(x, 0)  i32[]     sum(x) / size(x, 0)
+///
+/// Ill-formed: the axis is out of range.
+[[nodiscard]] constexpr expr size(const expr& x, int along, call_site at = call_site::here()) {
+  const ir::operand in(x, at.in("size"));
+  ir::builder& b = in.builder();
+  if (in.is_poison()) return in;
+  const int axis_id = ir::resolved_axis(b, in.type(), along);
+  return {b, axis_id < 0 ? ir::poison : b.size_of(in.type().dims[axis_id], dtype::i32)};
 }
 
 /// All elements along one axis.
@@ -165,7 +187,8 @@ template <std::int64_t... Dims>
     } else if (type.dims[i] != 1) {
       text why;
       return ir::fail(
-          b, why << type << ": axis " << i << " (" << type.dims[i] << ") must have size 1");
+          b, why << type << ": axis " << i << " (" << size_text{type.dims[i]}
+                 << ") must have size 1");
     }
   }
   return {b, b.reshape(in.id(), out)};
@@ -190,7 +213,8 @@ template <std::int64_t... Dims>
   for (int i = 0; i < type.rank(); ++i) {
     if (type.dims[i] != 1 && type.dims[i] != dims[lead + i]) {
       return ir::fail(b, why << type << " to " << dims.dims << ": axis " << i << " ("
-                             << type.dims[i] << ") must be 1 or " << dims[lead + i]);
+                             << size_text{type.dims[i]} << ") must be 1 or "
+                             << size_text{dims[lead + i]});
     }
   }
   return {b, ir::broadcast_to(b, in.id(), dims.dims)};

@@ -265,7 +265,7 @@ constexpr auto scan_with(const F& f, const Init& init, const Xs& xs, scan_option
   const auto stacks = options.trips < 0 ? poisoned(b, xs) : xs;
   const auto carry = begin_carry(b, next_of, init, stacks);
   b.site = site;
-  if (options.unroll > 1 && options.trips >= options.unroll) {
+  if (options.unroll > 1 && options.trips >= options.unroll && !is_bounded(options.trips)) {
     if (options.trips == options.unroll) {
       return written_out(b, f, carry, stacks, options.trips, options.is_reverse);
     }
@@ -285,7 +285,8 @@ constexpr auto scan_with(const F& f, const Init& init, const Xs& xs, scan_option
 ///   scan(f, init, xs, unroll<4>)    four trips in one; options may be given together
 ///
 /// Carries, rows and results are trees. What f captures and what does not depend on its arguments
-/// is computed once, before the loop.
+/// is computed once, before the loop. Rows of a bounded axis are as many as the call brings, and
+/// are not unrolled.
 /// Cost: T times f; carries are updated in place, rows are read and written where the stacks lie.
 /// Gradient: a scan from the other end; each trip keeps what its derivative reads.
 /// Ill-formed: the carry changes its type; stacks have different numbers of rows.

@@ -187,6 +187,18 @@ constexpr int half_of(ir::builder& b, int x, int axis, std::int64_t start, std::
   return b.pad(part, fill, shape{{}, wanted.rank}, shape{{}, wanted.rank}, wanted);
 }
 
+/// A bounded axis has no halves: each tangent times the products of all before and all behind it.
+constexpr int bounded_prod_tangent(ir::builder& b, int x, int axis, int dx) {
+  const auto of_others = [&](bool from_the_end) {
+    ir::attribute_list attributes = ir::attribute_list::of(axis);
+    attributes.push(from_the_end ? 1 : 0);
+    const int moved = moved_along_bounded(b, x, axis, 1, from_the_end, 1);
+    return b.append(op::cumprod, {moved}, attributes);
+  };
+  const int terms = b.strong_mul(dx, b.strong_mul(of_others(false), of_others(true)));
+  return b.broadcast_one(b.reduce(op::reduce_sum, terms, std::int64_t{1} << axis), axis);
+}
+
 /// Multiplies halves until one element is left: the tangent of each product is that of `mul`, so
 /// that nothing is divided by an element, which may be zero.
 constexpr int reduce_prod_rule(ir::builder& b, int z, int x, std::int64_t mask, int dx) {
@@ -194,6 +206,11 @@ constexpr int reduce_prod_rule(ir::builder& b, int z, int x, std::int64_t mask, 
   for (int axis = 0; axis < b.type(x).rank(); ++axis) {
     if (!ir::has_axis(mask, axis)) continue;
     if (b.type(x).dims[axis] == 0) return ir::no_node;
+    if (is_bounded(b.type(x).dims[axis])) {
+      dz = bounded_prod_tangent(b, x, axis, dz);
+      x = b.broadcast_one(b.reduce(op::reduce_prod, x, std::int64_t{1} << axis), axis);
+      continue;
+    }
     while (x >= 0 && b.type(x).dims[axis] > 1) {
       const std::int64_t size = (b.type(x).dims[axis] + 1) / 2;
       const int lower = half_of(b, x, axis, 0, size, 1);

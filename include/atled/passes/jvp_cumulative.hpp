@@ -13,12 +13,32 @@
 
 namespace atled::passes::detail {
 
+/// `x` moved by `reach` along a bounded axis, which has no part at a fixed place: towards its
+/// beginning where it `is_reversed`, else towards its end.
+constexpr int moved_along_bounded(ir::builder& b, int x, int axis, std::int64_t reach,
+                                  bool is_reversed, double filler) {
+  if (x < 0) return ir::poison;
+  const tensor_type type = b.type(x);
+  const tensor_type places{dtype::i32, shape::of({type.dims[axis]})};
+  const int distance = b.splat(static_cast<double>(reach), places);
+  const int here = b.iota(places, 0);
+  const int from = is_reversed ? b.add(here, distance) : b.sub(here, distance);
+  const int moved = b.gather(x, from, axis, 0, index_mode::fill);
+  if (filler == 0) return moved;
+  const int size = b.broadcast(b.size_of(places.dims[0], dtype::i32), places.dims, 0);
+  const int inside =
+      is_reversed ? b.binary(op::lt, from, size) : b.binary(op::ge, from, b.splat(0, places));
+  return b.select(b.broadcast(inside, type.dims, std::int64_t{1} << axis), moved,
+                  b.splat(filler, type));
+}
+
 /// `x` moved along the axis of node `z` by `reach`, away from the end where `z` begins.
 constexpr int moved_along(ir::builder& b, int z, int x, std::int64_t reach, double filler) {
   if (x < 0) return ir::poison;
   const shape dims = b.type(x).dims;
   const auto axis = static_cast<int>(b.g.attribute(z, 0));
   const bool is_reversed = b.g.attribute(z, 1) != 0;
+  if (is_bounded(dims[axis])) return moved_along_bounded(b, x, axis, reach, is_reversed, filler);
   shape none{};
   none.rank = dims.rank;
   shape ones = none;
@@ -35,7 +55,7 @@ constexpr int moved_along(ir::builder& b, int z, int x, std::int64_t reach, doub
 /// Calls step(reach) for 1, 2, 4 ... below the size of the axis of `z`.
 template <class Step>
 constexpr void double_reach(const ir::builder& b, int z, const Step& step) {
-  const std::int64_t size = b.type(z).dims[static_cast<int>(b.g.attribute(z, 0))];
+  const std::int64_t size = bound_of(b.type(z).dims[static_cast<int>(b.g.attribute(z, 0))]);
   for (std::int64_t reach = 1; reach < size; reach *= 2) step(reach);
 }
 

@@ -14,6 +14,7 @@ struct moving_node {
   int num_operands;
   ir::attribute_list attributes;
   tensor_type type;
+  int id;  ///< in the graph that it comes from
 
   constexpr int operator[](int i) const { return operands[i]; }
 };
@@ -62,6 +63,7 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
     moving.code = n.code;
     moving.num_operands = n.num_operands;
     moving.type = n.type;
+    moving.id = id;
     for (int i = 0; i < n.num_operands; ++i) moving.operands[i] = place_of[from.operand(id, i)];
     for (int i = 0; i < n.num_attributes; ++i) moving.attributes.push(from.attribute(id, i));
     into.site = n.at;

@@ -32,11 +32,21 @@ class expr {
   }
   [[nodiscard]] constexpr shape dims() const { return type().dims; }
   [[nodiscard]] constexpr int rank() const { return dims().rank; }
+  /// The size of an axis; a bounded one is a token to make shapes of, and no number.
   [[nodiscard]] constexpr std::int64_t dim(int axis) const {
     const shape s = dims();
     return s[axis < 0 ? axis + s.rank : axis];
   }
-  [[nodiscard]] constexpr std::int64_t size() const { return dims().size(); }
+  /// Number of elements. Ill-formed: a bounded axis; see size(x, axis).
+  [[nodiscard]] constexpr std::int64_t size(call_site at = call_site::here()) const {
+    if (dims().bounded_axes() != 0) {
+      builder_->site = at;
+      text why;
+      builder_->fail("size", why << type() << ": its number of elements is known at the call only; "
+                                 << "use size(x, axis)");
+    }
+    return dims().size();
+  }
   [[nodiscard]] constexpr dtype element() const { return type().element; }
 
   /// Elements, rows, windows ... by place: `x(1, range(0, 3), newaxis)`; see ops/indexing.hpp.

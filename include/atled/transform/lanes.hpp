@@ -152,7 +152,7 @@ constexpr void add_lanes(ir::builder& b, const expr& leaf, int axis, const text&
   }
   const int at = axis < 0 ? axis + type.rank() : axis;
   text here = name;
-  here << " axis " << at << " is " << type.dims[at];
+  here << " axis " << at << " is " << size_text{type.dims[at]};
   if (in.first.empty()) {
     in.first = here;
     in.size = type.dims[at];

@@ -6,6 +6,7 @@
 #include "atled/ir/compact.hpp"
 #include "atled/ir/print.hpp"
 #include "atled/ir/verify.hpp"
+#include "atled/passes/bound.hpp"
 #include "atled/passes/jvp.hpp"
 #include "atled/runtime/describe.hpp"
 #include "atled/runtime/inline_program.hpp"
@@ -52,7 +53,8 @@ constexpr void mark_donors(bool given, bool* is_free, int& at) {
   }
 }
 
-/// Each output may take over the first free parameter of its type among those given up.
+/// Each output may take over the first free parameter of its type among those given up. `g` is the
+/// graph as the user wrote it, with the outputs of the program.
 template <bool... Given, class... Args>
 constexpr passes::donation match_donations(given_up<Given...>, std::tuple<Args...>*,
                                            const ir::graph& g) {
@@ -167,19 +169,41 @@ struct result_tree<std::array<T, N>, Program, Offset> {
 
 /// Stage 1: the traced graph, or the sentence of the first mistake.
 template <class F, class... Args>
-struct traced_function {
+struct user_function {
   static constexpr trace_result traced = trace_function<F, Args...>();
-  static constexpr text sentence = traced.problem;
 };
+
+constexpr trace_result bound_sizes(const ir::graph& traced) {
+  ir::builder b;
+  passes::bound(traced, b);
+  if (!b.problem.empty()) return {{}, b.problem};
+  return {b.g, {}};
+}
+/// The graph in which sizes that come with the call are parameters, if there are such.
+template <class User, bool HasBounds>
+struct bound_function : User {
+  [[nodiscard]] static constexpr const ir::graph& fixed_graph() { return User::traced.graph; }
+  static constexpr text sentence = User::traced.problem;
+};
+template <class User>
+struct bound_function<User, true> : User {
+  static constexpr trace_result bound = bound_sizes(User::traced.graph);
+  [[nodiscard]] static constexpr const ir::graph& fixed_graph() { return bound.graph; }
+  static constexpr text sentence = bound.problem;
+};
+template <class F, class... Args>
+using traced_function =
+    bound_function<user_function<F, Args...>,
+                   (passes::size_list::of(user_function<F, Args...>::traced.graph).size > 0)>;
 
 /// Stage 2: what the passes make of it; each result is frozen before the next pass begins.
 template <class Traced, bool HasRegions>
 struct simplified_function {
-  static constexpr ir::graph graph = passes::prepare(Traced::traced.graph);
+  static constexpr ir::graph graph = passes::prepare(Traced::fixed_graph());
 };
 template <class Traced>
 struct simplified_function<Traced, true> {
-  static constexpr ir::graph joined = passes::joined(Traced::traced.graph);
+  static constexpr ir::graph joined = passes::joined(Traced::fixed_graph());
   static constexpr ir::graph simple = passes::prepare(joined);
   static constexpr ir::graph graph = passes::joined(simple);
 };
@@ -195,9 +219,13 @@ struct expanded_function
   static constexpr ir::graph expanded = passes::expanded(graph);
 
   [[nodiscard]] static constexpr const ir::graph& open_graph() { return expanded; }
+  /// The types of the user, whose sizes may be bounded.
+  [[nodiscard]] static constexpr const ir::graph& user_graph() {
+    return traced_function<F, Args...>::traced.graph;
+  }
   [[nodiscard]] static constexpr tensor_type output_type(int index) {
-    return graph.num_outputs > index ? graph.type(graph.outputs[index])
-                                     : tensor_type{dtype::f32, {}};
+    const ir::graph& g = user_graph();
+    return g.num_outputs > index ? g.type(g.outputs[index]) : tensor_type{dtype::f32, {}};
   }
 };
 
@@ -218,7 +246,7 @@ struct function_source
       closed_function<expanded_function<F, Args...>,
                       (num_regions_of(expanded_function<F, Args...>::open_graph()) > 0)> {
   static constexpr passes::donation donated = match_donations(
-      Given{}, static_cast<std::tuple<Args...>*>(nullptr), function_source::kernel_graph());
+      Given{}, static_cast<std::tuple<Args...>*>(nullptr), function_source::user_graph());
 };
 template <class F, class Given, class... Args>
 using planned_function = planned_graph<function_source<F, Given, Args...>>;
@@ -227,7 +255,8 @@ using planned_function = planned_graph<function_source<F, Given, Args...>>;
 template <class Traced, class Planned>
 struct verified_function {
   static constexpr text sentence = [] {
-    for (const ir::graph* g : {&Traced::traced.graph, &Planned::graph, &Planned::open_graph()}) {
+    for (const ir::graph* g : {&Traced::traced.graph, &Traced::fixed_graph(), &Planned::graph,
+                               &Planned::open_graph()}) {
       if (const text broken = ir::verify(*g); !broken.empty()) return broken;
     }
     return text{};
@@ -259,7 +288,10 @@ class program {
   /// The result: the tree that the function returns, with tensors as leaves.
   using result = typename detail::result_tree<ir::traced_result_t<F, Args...>, planned, 0>::result;
 
+  /// With the sizes that come with the call, which stand behind the user's.
   static constexpr int num_parameters = planned::graph.num_parameters;
+  /// The sizes that come with the call: distinct ones among those of the arguments.
+  static constexpr passes::size_list bounded_sizes = passes::size_list::of(planned::user_graph());
   static constexpr int num_outputs = planned::graph.num_outputs;
   static constexpr int num_steps = planned::plan.num_steps;
   static constexpr int num_kernels = planned::plan.num_kernels;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/transform/call_sizes.hpp"
 #include "atled/transform/program.hpp"
 
 #include <type_traits>
@@ -91,6 +92,11 @@ typename Program::result call_program(Args&&... args) {
         tree);
   };
   (take(args, is_given_v<Args&&>), ...);
+  const call_sizes<Program> sizes(args...);
+  for (; count < parameters; ++count) {
+    leaves[count] = {nullptr, false};
+    inputs[count] = sizes.data(count - (parameters - sizes.count));
+  }
 
   // The same object as two arguments: its memory must not be overwritten.
   const auto is_alone = [&](std::size_t at) {
@@ -110,8 +116,12 @@ typename Program::result call_program(Args&&... args) {
   int index = 0;
   auto out = make_tree<typename Program::result>(index, make);
   std::size_t at = 0;
-  for_each_leaf([&](auto& leaf) { results[at++] = reinterpret_cast<std::byte*>(leaf.data()); },
-                out);
+  for_each_leaf(
+      [&](auto& leaf) {
+        results[at++] = reinterpret_cast<std::byte*>(leaf.data());
+        sizes.give(leaf);
+      },
+      out);
   if constexpr (MayInline && Program::is_inline) {
     Program::run_inline(inputs.data(), results.data());
   } else {
