@@ -329,8 +329,7 @@ constexpr typed pad_type(const tensor_type& in, const tensor_type& wanted,
                          const attribute_list& attributes) {
   for (int i = 0; i < in.rank() && i < wanted.rank(); ++i) {
     if (!is_bounded(in.dims[i]) && !is_bounded(wanted.dims[i])) continue;
-    const bool is_whole =
-        attributes.values[i] == 0 && attributes.values[in.rank() + i] == 0;
+    const bool is_whole = attributes.values[i] == 0 && attributes.values[in.rank() + i] == 0;
     if (in.dims[i] != wanted.dims[i] || !is_whole) return no_fixed_parts(in, i);
   }
   return typed::of(wanted);

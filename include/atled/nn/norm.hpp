@@ -102,8 +102,10 @@ struct batch_norm {
     const ir::operand in(x, at);
     if (in.is_poison()) return {x, kept};
     const int rank = in.type().rank();
-    const std::int64_t columns = rank > 0 ? in.type().dims[rank - 1] : 1;
+    const std::int64_t columns = rank > 0 ? bound_of(in.type().dims[rank - 1]) : 1;
     const auto rows = static_cast<double>(columns > 0 ? in.type().size() / columns : 0);
+    const std::int64_t rows_mask = (std::int64_t{1} << (rank > 0 ? rank - 1 : 0)) - 1;
+    const bool is_bounded_batch = (in.type().dims.bounded_axes() & rows_mask) != 0;
     axes batch;
     batch.all = false;
     for (int i = 0; i + 1 < rank; ++i) batch.list[batch.size++] = i;
@@ -113,7 +115,14 @@ struct batch_norm {
     const auto mixed = [&](const expr& old, const ir::operand& now) {
       return expr(ir::operand(old, at) * (1 - momentum) + now.apply(op::stop_gradient) * momentum);
     };
-    const ir::operand sample = rows > 1 ? variance * (rows / (rows - 1)) : variance;
+    const auto all_rows = [&] {  // variance * rows / (rows - 1), where the call brings the rows
+      const ir::operand one = variance.like(1);
+      const ir::operand inverse = ir::per_element(one, in.type().dims, rows_mask);
+      return ir::select(inverse < 1.0, variance / (one - inverse), variance);
+    };
+    const ir::operand sample = is_bounded_batch ? all_rows()
+                               : rows > 1       ? variance * (rows / (rows - 1))
+                                                : variance;
     return {scaled(apart, variance, at),
             statistics{mixed(kept.mean, center), mixed(kept.variance, sample)}};
   }

@@ -76,17 +76,22 @@ constexpr expr fail(builder& b, const text& why) {
   return product;
 }
 
+/// A size as a scalar of the type of `like`; of a bounded axis the value that comes with the call.
+[[nodiscard]] constexpr operand size_beside(const operand& like, std::int64_t size) {
+  builder& b = like.builder();
+  return {b, like.is_poison() ? poison : b.size_of(size, like.type().element)};
+}
+
 /// `x` divided by the number of elements along the axes of `mask`, less `ddof`; bounded ones count
 /// as many as come with the call.
 [[nodiscard]] constexpr operand per_element(const operand& x, const shape& dims, std::int64_t mask,
                                             int ddof = 0) {
   if (x.is_poison()) return x;
-  if ((dims.bounded_axes() & mask) == 0) return x / static_cast<double>(size_along(dims, mask) - ddof);
-  builder& b = x.builder();
-  const dtype element = x.type().element;
-  operand count(b, b.integer_constant(1, element));
+  if ((dims.bounded_axes() & mask) == 0)
+    return x / static_cast<double>(size_along(dims, mask) - ddof);
+  operand count(x.builder(), x.builder().integer_constant(1, x.type().element));
   for (int i = 0; i < dims.rank; ++i) {
-    if (has_axis(mask, i)) count = count * operand(b, b.size_of(dims[i], element));
+    if (has_axis(mask, i)) count = count * size_beside(x, dims[i]);
   }
   return x / (ddof == 0 ? count : count - static_cast<double>(ddof));
 }

@@ -98,8 +98,9 @@ constexpr int axis_of_lanes(ir::builder& b, const tensor_type& type, int along, 
   ir::builder& b = in.builder();
   const expr total = detail::collective(op::psum, in, over);
   if (total.is_poison()) return total;
-  const auto size = static_cast<double>(b.g.axes[b.axis_named(over.name)].size);
-  return ir::operand(b, total.id()) / size;
+  const std::int64_t lanes = b.g.axes[b.axis_named(over.name)].size;
+  const ir::operand sum(b, total.id());
+  return is_bounded(lanes) ? sum / ir::size_beside(sum, lanes) : sum / static_cast<double>(lanes);
 }
 /// The sum, or mean, of each leaf of a tree.
 template <class Tree>

@@ -17,7 +17,7 @@ constexpr ir::operand filled(const ir::operand& gathered, const ir::operand& ind
   ir::builder& b = gathered.builder();
   if (gathered.is_poison() || filler == 0) return gathered;
   const auto inside = ir::operand::combine(op::ge, indices, indices.like(0)) &
-                      (indices < static_cast<double>(size));
+                      (indices < ir::size_beside(indices, size));
   const shape dims = gathered.type().dims;
   std::int64_t mask = (std::int64_t{1} << batch_dims) - 1;  // result axes that indices span
   for (int i = batch_dims; i < indices.type().rank(); ++i) {

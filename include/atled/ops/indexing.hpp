@@ -186,14 +186,15 @@ constexpr ir::operand joined_indices(const index_reading& r, index_mode mode) {
   if (r.num_traced == 1) return place;
   ir::operand inside = place;
   for (int i = 0; i < r.num_traced; ++i) {
-    const auto last = static_cast<double>(r.sizes[r.traced_axis + i] - 1);
     ir::operand at(b, r.traced[i]);
     at = at.as(promote(at.type().element, dtype::i32));
+    const ir::operand size = ir::size_beside(at, r.sizes[r.traced_axis + i]);
+    const ir::operand last(b, ir::broadcast_to(b, (size - 1.0).id(), at.type().dims));
     const ir::operand is_in = !ir::operand::combine(op::bit_or, at<0.0, at> last);
     if (mode == index_mode::clip) {
-      at = ir::select(at < 0.0, at.like(0), ir::select(at > last, at.like(last), at));
+      at = ir::select(at < 0.0, at.like(0), ir::select(at > last, last, at));
     }
-    place = i == 0 ? at : place * (last + 1) + at;
+    place = i == 0 ? at : place * size + at;
     inside = i == 0 ? is_in : inside & is_in;
   }
   if (mode == index_mode::clip) return place;

@@ -186,9 +186,8 @@ template <std::int64_t... Dims>
       out.push(type.dims[i]);
     } else if (type.dims[i] != 1) {
       text why;
-      return ir::fail(
-          b, why << type << ": axis " << i << " (" << size_text{type.dims[i]}
-                 << ") must have size 1");
+      return ir::fail(b, why << type << ": axis " << i << " (" << size_text{type.dims[i]}
+                             << ") must have size 1");
     }
   }
   return {b, b.reshape(in.id(), out)};

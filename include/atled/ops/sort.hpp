@@ -248,13 +248,13 @@ template <std::convertible_to<expr>... T>
   };
   ir::operand out(b, b.splat(0, {dtype::i32, value.type().dims}));
   std::int64_t step = 1;
-  while (2 * step <= size) step *= 2;
+  while (2 * step <= bound_of(size)) step *= 2;
   for (; step > 0 && size > 0; step /= 2) {  // out elements are known to stand before the value
     const ir::operand next = out + static_cast<double>(step);
     const ir::operand at_next(b, b.gather(row.id(), (next - 1.0).id(), 0, 0, index_mode::clip));
     const ir::operand goes_on =
         where == side::left ? is_less(at_next, value) : !is_less(value, at_next);
-    out = ir::select((next <= static_cast<double>(size)) & goes_on, next, out);
+    out = ir::select((next <= ir::size_beside(next, size)) & goes_on, next, out);
   }
   return out;
 }

@@ -70,8 +70,7 @@ constexpr std::int64_t integer_limit(dtype element, bool smallest) {
 
 class bounder {
  public:
-  constexpr explicit bounder(const ir::graph& from)
-      : from_(from), sizes_(size_list::of(from)) {}
+  constexpr explicit bounder(const ir::graph& from) : from_(from), sizes_(size_list::of(from)) {}
 
   constexpr int operator()(ir::builder& b, const moving_node& n) {
     add_parameters(b);
@@ -214,6 +213,10 @@ class bounder {
     __builtin_unreachable();
   }
 
+  /// What a parameter of this type becomes.
+  [[nodiscard]] static constexpr tensor_type parameter_type(const tensor_type& type) {
+    return type.bounds();
+  }
   /// The sizes as parameters, behind those of the user.
   constexpr void add_parameters(ir::builder& b) {
     if (has_parameters_) return;
@@ -267,8 +270,8 @@ class bounder {
       if (!ir::has_axis(axes, i)) continue;
       const tensor_type row{dtype::i32, shape::of({bound_of(dims[i])})};
       const int size = b.broadcast(size_of(b, dims[i], dtype::i32), row.dims, 0);
-      const int here = b.broadcast(b.binary(op::lt, b.iota(row, 0), size), dims.bounds(),
-                                   std::int64_t{1} << i);
+      const int here =
+          b.broadcast(b.binary(op::lt, b.iota(row, 0), size), dims.bounds(), std::int64_t{1} << i);
       out = out == ir::no_node ? here : b.binary(op::bit_and, out, here);
     }
     return out;
@@ -349,8 +352,7 @@ class bounder {
       return b.binary(op::min, indices, b.sub(limit, one));
     }
     const int outside = b.integer_constant(bound_of(size), type.element);
-    return b.select(b.binary(op::lt, indices, limit), indices,
-                    b.broadcast(outside, type.dims, 0));
+    return b.select(b.binary(op::lt, indices, limit), indices, b.broadcast(outside, type.dims, 0));
   }
   /// The axes of the updates of a scatter that count its indices.
   [[nodiscard]] constexpr std::int64_t updated_axes(const moving_node& n) const {
@@ -385,9 +387,8 @@ class bounder {
       out.operands[starts + i] = start;
       if (!reads) continue;
       const tensor_type row{element, shape::of({part[i]})};
-      const int beyond =
-          b.binary(op::ge, b.add(b.iota(row, 0), b.broadcast(start, row.dims, 0)),
-                   b.broadcast(size, row.dims, 0));
+      const int beyond = b.binary(op::ge, b.add(b.iota(row, 0), b.broadcast(start, row.dims, 0)),
+                                  b.broadcast(size, row.dims, 0));
       const int here = b.broadcast(beyond, n.type.dims, std::int64_t{1} << i);
       outside = outside == ir::no_node ? here : b.binary(op::bit_or, outside, here);
     }
@@ -443,13 +444,8 @@ class bounder {
 /// Cost: O(nodes + edges).
 /// Ill-formed: a size that no parameter has.
 constexpr void bound(const ir::graph& from, ir::builder& into) {
-  ir::graph plain = from;  // its parameters are copied as they are
-  for (int i = 0; i < from.num_parameters; ++i) {
-    tensor_type& type = plain.nodes[from.parameters[i]].type;
-    type = type.bounds();
-  }
   detail::bounder rule(from);
-  rewrite(plain, into, rule);
+  rewrite(from, into, rule);
   rule.add_parameters(into);
 }
 

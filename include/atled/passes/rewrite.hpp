@@ -37,7 +37,8 @@ constexpr void copy_names(const ir::graph& from, ir::builder& into) {
 ///
 /// Post: all parameters are there, in order, used or not; equal nodes are one; the outputs are
 /// those of `from`, in order. A node's position in the user's source goes with what takes its
-/// place. Cost: O(nodes + edges) calls of the builder and of the rule.
+/// place. A rule may also say what type a parameter takes. Cost: O(nodes + edges) calls of the
+/// builder and of the rule.
 template <class Rule>
 constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
   bool needed[ir::graph::max_nodes]{};  // at last - id
@@ -55,7 +56,11 @@ constexpr void rewrite(const ir::graph& from, ir::builder& into, Rule&& rule) {
     const ir::node& n = from[id];
     if (n.code == op::parameter) {
       into.site = n.at;
-      place_of[id] = into.parameter(n.type);
+      if constexpr (requires { rule.parameter_type(n.type); }) {
+        place_of[id] = into.parameter(rule.parameter_type(n.type));
+      } else {
+        place_of[id] = into.parameter(n.type);
+      }
       continue;
     }
     if (!needed[last - id]) continue;

@@ -10,7 +10,11 @@ namespace atled::passes::detail {
 /// The sum over the lanes, bf16 in f32; of a shared value as many times that value.
 constexpr int sum_of_lanes(ir::builder& b, const lane_value& x, std::int64_t size) {
   if (x.id < 0) return ir::poison;
-  if (!x.is_mapped) return b.scale(x.id, static_cast<double>(size));
+  if (!x.is_mapped) {
+    const tensor_type type = b.type(x.id);
+    if (!is_bounded(size)) return b.scale(x.id, static_cast<double>(size));
+    return b.mul(x.id, b.broadcast(b.size_of(size, type.element), type.dims, 0));
+  }
   const dtype element = b.type(x.id).element;
   const int wide = element == dtype::bf16 ? b.convert(x.id, dtype::f32) : x.id;
   return b.convert(b.reduce(op::reduce_sum, wide, 1), element);

@@ -58,6 +58,15 @@ constexpr ir::operand threefry(const std::array<ir::operand, 2>& key, const ir::
 constexpr std::array<ir::operand, 2> counters(ir::builder& b, const shape& dims) {
   constexpr std::int64_t most = std::int64_t{1} << 32;
   const std::int64_t size = dims.size();
+  if (dims.bounded_axes() != 0) {  // the place depends on the sizes: an index times what follows it
+    ir::operand place(b, b.splat(0, {dtype::u32, dims}));
+    ir::operand stride(b, b.integer_constant(1, dtype::u32));
+    for (int i = dims.rank - 1; i >= 0; --i) {
+      place = place + ir::operand(b, b.iota({dtype::u32, dims}, i)) * stride;
+      stride = stride * ir::size_beside(stride, dims[i]);
+    }
+    return {place.like(0), place};
+  }
   if (size <= most) {
     const ir::operand low(b, b.reshape(b.iota({dtype::u32, shape::of({size})}, 0), dims));
     return {low.like(0), low};

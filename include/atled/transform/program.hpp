@@ -255,8 +255,8 @@ using planned_function = planned_graph<function_source<F, Given, Args...>>;
 template <class Traced, class Planned>
 struct verified_function {
   static constexpr text sentence = [] {
-    for (const ir::graph* g : {&Traced::traced.graph, &Traced::fixed_graph(), &Planned::graph,
-                               &Planned::open_graph()}) {
+    for (const ir::graph* g :
+         {&Traced::traced.graph, &Traced::fixed_graph(), &Planned::graph, &Planned::open_graph()}) {
       if (const text broken = ir::verify(*g); !broken.empty()) return broken;
     }
     return text{};
