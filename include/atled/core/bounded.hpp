@@ -1,6 +1,6 @@
 // atled/core/bounded.hpp: a size that is known at the call only, up to a bound: `upto<1024>`.
-// Reads: core/text.hpp. Next: core/shape.hpp; core/bounded_tensor.hpp holds values under such
-// sizes. SPDX-License-Identifier: MIT
+// Reads: core/text.hpp. Next: core/shape.hpp, core/bounded_tensor.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/core/text.hpp"
