@@ -518,7 +518,7 @@ inline std::vector<op_case> collective_cases(op code) {
       attributes = ir::lane_sources{{2, -1, 0}, 3}.packed(axis);
     }
     int z = ir::poison;
-    if (code == op::axis_index) {
+    if (code == op::axis_index || code == op::axis_size) {
       const int index = b.append(code, {}, attributes, {dtype::i32, {}});
       const tensor_type type = b.type(lane);
       z = b.mul(lane, b.broadcast(b.convert(index, type.element), type.dims, 0));
@@ -687,6 +687,7 @@ inline std::vector<op_case> collective_cases(op code) {
     case op::all_to_all:
     case op::ppermute:
     case op::axis_index:
+    case op::axis_size:
       return collective_cases(code);
     case op::checkpoint_name:  // see unit/transform/checkpoint, custom_jvp, custom_vjp, external
     case op::custom:

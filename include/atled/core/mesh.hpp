@@ -112,14 +112,14 @@ struct mesh_shape {
 
 namespace comm {
 
-/// A communicator for each axis of a mesh and one for all ranks: comm/axes.hpp.
-class axes;
+/// The ranks of a mesh, with a communicator for each axis: comm/grid.hpp.
+class grid;
 /// One process: comm/single.hpp.
 struct single;
-/// How `comm::axes` are made from what a user has, such as an MPI_Comm; specialised in comm/ with
-/// `static std::shared_ptr<comm::axes> make(const mesh_shape&, const Source&)`.
+/// How a grid is made from what a user has, such as an MPI_Comm; specialised in comm/ with
+/// `static std::shared_ptr<comm::grid> make(const Source&, const mesh_shape&)`.
 template <class Source>
-struct axes_from;
+struct grid_from;
 
 }  // namespace comm
 
@@ -171,13 +171,14 @@ class mesh {
   mesh() : mesh(Source{}) {}
   template <class Source>
     requires(!std::is_base_of_v<mesh, Source>)
-  explicit mesh(const Source& source) : axes_(comm::axes_from<Source>::make(shape_value, source)) {}
+  explicit mesh(const Source& source) : ranks_(comm::grid_from<Source>::make(source, shape_value)) {}
 
-  /// The communicators; shared by all copies.
-  [[nodiscard]] const std::shared_ptr<comm::axes>& communicators() const { return axes_; }
+  /// The ranks, with their communicators; shared by all copies.
+  [[nodiscard]] comm::grid& ranks() const { return *ranks_; }
+  [[nodiscard]] const std::shared_ptr<comm::grid>& shared_ranks() const { return ranks_; }
 
  private:
-  std::shared_ptr<comm::axes> axes_;
+  std::shared_ptr<comm::grid> ranks_;
 };
 
 namespace detail {

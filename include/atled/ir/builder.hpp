@@ -248,13 +248,16 @@ class builder {
   // --- axes that have names ------------------------------------------------------------------
 
   /// A name for the axis of lanes of what is traced until `close_axis`; returns its index.
-  constexpr int open_axis(std::string_view name, std::int64_t size) {
+  ///
+  /// `mesh_axis` is the place + 1 in a mesh whose ranks are the lanes.
+  constexpr int open_axis(std::string_view name, std::int64_t size, int mesh_axis = 0) {
     named_axis& axis = g.axes[g.num_axes];
     for (const char c : name) {
       if (axis.name_size < named_axis::name_capacity) axis.name[axis.name_size++] = c;
     }
     axis.size = size;
     axis.bit = num_open_;
+    axis.mesh_axis = mesh_axis;
     open_axes_[num_open_++] = g.num_axes;
     return g.num_axes++;
   }
@@ -466,8 +469,8 @@ class builder {
     }
     if (is_collective(code)) {
       const std::uint32_t bit = std::uint32_t{1} << g.axes[attributes.values[0]].bit;
-      const bool is_shared =
-          code == op::psum || code == op::pmax || code == op::pmin || code == op::all_gather;
+      const bool is_shared = code == op::psum || code == op::pmax || code == op::pmin ||
+                             code == op::all_gather || code == op::axis_size;
       n.varies = is_shared ? n.varies & ~bit : n.varies | bit;
     }
     for (int i = 0; i < attributes.size; ++i) {

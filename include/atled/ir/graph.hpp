@@ -39,7 +39,12 @@ struct named_axis {
   char name[name_capacity];
   int name_size;
   std::int64_t size;
-  int bit;  ///< of node::varies
+  int bit;        ///< of node::varies
+  int mesh_axis;  ///< + 1, of the mesh whose ranks are the lanes; 0 for lanes of a vmap
+
+  /// A size of 0 is that of ranks whose number is known at run time only.
+  [[nodiscard]] constexpr bool is_of_ranks() const { return mesh_axis > 0; }
+  [[nodiscard]] constexpr bool is_open() const { return mesh_axis > 0 && size == 0; }
 
   [[nodiscard]] constexpr std::string_view view() const {
     return {name, static_cast<std::size_t>(name_size)};

@@ -131,6 +131,7 @@ enum class op : std::uint8_t {
   all_to_all,    ///< lane i sends place j of axis attribute[1] to lane j, as its place i of [2]
   ppermute,      ///< attributes: for each lane the one it receives from; see `lane_sources`
   axis_index,    ///< the number of the lane, an i32
+  axis_size,     ///< the number of lanes, an i32: of an axis whose size is known at run time only
   // loops and branches; see ir/regions.hpp. Attributes begin with region and depth
   carry,      ///< what goes from trip to trip of a loop; operand: what it begins as; then a number
   item,       ///< this trip's row of operand 0, a stack; then a number
@@ -154,7 +155,7 @@ enum class op_kind : std::uint8_t {
   linear,       ///< linear algebra
   product,      ///< dot
   call,         ///< runs or stands for what is not an op
-  collective,   ///< combines lanes of a named axis; gone before kernels are made
+  collective,   ///< combines lanes of a named axis; steps of their own where lanes are ranks
   region,       ///< loops, branches and what is bound by them
 };
 
@@ -374,6 +375,8 @@ struct op_info {
       return {"ppermute", collective, 1};
     case op::axis_index:
       return {"axis_index", collective, 0};
+    case op::axis_size:
+      return {"axis_size", collective, 0};
     case op::carry:
       return {"carry", region, 1};
     case op::item:

@@ -144,6 +144,7 @@ constexpr text attributes_text(const graph& g, int id) {
     case op::pmax:
     case op::pmin:
     case op::axis_index:
+    case op::axis_size:
     case op::ppermute:
       return out << "[axis=" << g.axes[g.attribute(id)].view() << ']';
     case op::all_gather:

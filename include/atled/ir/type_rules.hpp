@@ -364,6 +364,7 @@ constexpr typed pad_type(const tensor_type& in, const tensor_type& wanted,
     case op::psum_scatter:
     case op::all_to_all:
     case op::axis_index:
+    case op::axis_size:
     case op::loop:
     case op::cond:
     case op::result_of:

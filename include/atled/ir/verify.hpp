@@ -203,6 +203,7 @@ constexpr std::string_view attribute_law(op code, const operand_types& in,
     case op::all_to_all:
     case op::ppermute:
     case op::axis_index:
+    case op::axis_size:
       return first >= 0 ? "" : "its axis must have a name";
     case op::cumsum:
     case op::reverse_cumsum:

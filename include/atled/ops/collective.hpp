@@ -1,6 +1,6 @@
-// atled/ops/collective.hpp: what combines the lanes of a `vmap` that has given its axis a name:
-// psum, pmean, pmax, all_gather, ppermute ... A mesh of ranks has the same.
-// Reads: ops/reshape.hpp. `vmap(f, axis_name<"batch">)` names the axis.
+// atled/ops/collective.hpp: what combines the lanes of an axis that has a name: psum, pmean, pmax,
+// all_gather, ppermute ... Reads: ops/reshape.hpp. `vmap(f, axis_name<"batch">)` names an axis of
+// lanes on one process, transform/shard_map.hpp those of a mesh, where each lane is a rank.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,11 +30,41 @@ constexpr int found_axis(ir::builder& b, const axis_by_name& axis) {
   return -1;
 }
 
+/// Lanes are ranks, which all hold this value: nothing needs to be sent.
+constexpr bool is_replicated(const ir::builder& b, int x, int named) {
+  const ir::named_axis& axis = b.g.axes[named];
+  return axis.is_of_ranks() && b.depth() == 0 && ((b.varies(x) >> axis.bit) & 1U) == 0;
+}
+
+/// The number of lanes as an i32: a constant, or what is known at run time only.
+constexpr int size_of_axis(ir::builder& b, int named) {
+  const std::int64_t size = b.g.axes[named].size;
+  if (is_bounded(size)) return b.size_of(size, dtype::i32);
+  if (!b.g.axes[named].is_open()) return b.integer_constant(size, dtype::i32);
+  return b.append(op::axis_size, {}, ir::attribute_list::of(named), {dtype::i32, {}});
+}
+
 constexpr expr collective(op code, const ir::operand& x, const axis_by_name& axis) {
   ir::builder& b = x.builder();
   const int at = found_axis(b, axis);
   if (at < 0 || x.is_poison()) return {b, ir::poison};
+  if (is_replicated(b, x.id(), at)) {
+    if (code != op::psum) return {b, x.id()};
+    const ir::operand times(b, b.convert(size_of_axis(b, at), x.type().element));
+    return ir::operand(b, x.id()) * times;
+  }
   return {b, b.append(code, {x.id()}, ir::attribute_list::of(at))};
+}
+
+/// The axis of this name, whose size must be known; -1 after the sentence has been kept.
+constexpr int found_sized_axis(ir::builder& b, const axis_by_name& axis) {
+  const int at = found_axis(b, axis);
+  if (at < 0 || !b.g.axes[at].is_open()) return at;
+  text why = "axis ";
+  b.fail(b.site.function, why << axis.name
+                              << " has as many ranks as the communicator: its size must be known "
+                                 "when the program is built; give it one in the mesh");
+  return -1;
 }
 
 /// A collective that takes an axis of the value as well, and gives a value of these sizes.
@@ -82,7 +112,8 @@ constexpr int axis_of_lanes(ir::builder& b, const tensor_type& type, int along, 
 ///
 ///   vmap([](auto x) { return x / psum(x, axis<"batch">); }, axis_name<"batch">)
 ///
-/// Of a value that lanes share already it is as many times that value. Booleans are counted.
+/// Of a value that lanes share already it is as many times that value, and between ranks nothing is
+/// sent. Booleans are counted.
 /// Gradient: d_out, to each lane.
 /// Ill-formed: no axis of that name.
 [[nodiscard]] constexpr expr psum(const expr& x, const axis_by_name& over,
@@ -96,11 +127,18 @@ constexpr int axis_of_lanes(ir::builder& b, const tensor_type& type, int along, 
                                    call_site at = call_site::here()) {
   const ir::operand in = ir::floating_operand(x, at.in("pmean"));
   ir::builder& b = in.builder();
+  const int named = detail::found_axis(b, over);
+  if (named < 0 || in.is_poison()) return {b, ir::poison};
+  if (detail::is_replicated(b, in.id(), named)) return {b, in.id()};
   const expr total = detail::collective(op::psum, in, over);
   if (total.is_poison()) return total;
-  const std::int64_t lanes = b.g.axes[b.axis_named(over.name)].size;
   const ir::operand sum(b, total.id());
-  return is_bounded(lanes) ? sum / ir::size_beside(sum, lanes) : sum / static_cast<double>(lanes);
+  const std::int64_t lanes = b.g.axes[named].size;
+  if (b.g.axes[named].is_open() || is_bounded(lanes)) {
+    const int size = detail::size_of_axis(b, named);
+    return sum / ir::operand(b, b.convert(size, in.type().element));
+  }
+  return sum / static_cast<double>(lanes);
 }
 /// The sum, or mean, of each leaf of a tree.
 template <class Tree>
@@ -139,13 +177,52 @@ template <class Tree>
   if (named < 0) return {b, ir::poison};
   return {b, b.append(op::axis_index, {}, ir::attribute_list::of(named), {dtype::i32, {}})};
 }
-/// The number of lanes, in the program of `x`; 0 where there is no such axis.
-[[nodiscard]] constexpr std::int64_t axis_size(const expr& x, const axis_by_name& over,
-                                               call_site at = call_site::here()) {
+/// The number of lanes, in the program of `x`: an i32, which is a constant unless the axis is one
+/// of ranks whose number is known at run time only.
+[[nodiscard]] constexpr expr axis_size(const expr& x, const axis_by_name& over,
+                                       call_site at = call_site::here()) {
   ir::builder& b = x.builder();
   b.site = at.in("axis_size");
   const int named = detail::found_axis(b, over);
-  return named < 0 ? 0 : b.g.axes[named].size;
+  return {b, named < 0 ? ir::poison : detail::size_of_axis(b, named)};
+}
+
+/// The same value, which from here on counts as one that may differ between lanes: what a loop
+/// begins with whose trips make it differ.
+///
+/// Gradient: the sum of d_out over all lanes.
+[[nodiscard]] constexpr expr pvary(const expr& x, const axis_by_name& over,
+                                   call_site at = call_site::here()) {
+  const ir::operand in(x, at.in("pvary"));
+  ir::builder& b = in.builder();
+  const int named = detail::found_axis(b, over);
+  if (named < 0 || in.is_poison()) return {b, ir::poison};
+  const int index = b.append(op::axis_index, {}, ir::attribute_list::of(named), {dtype::i32, {}});
+  const ir::operand zero(b, b.convert(b.mul(index, b.constant(0, dtype::i32)), in.type().element));
+  return in + zero;
+}
+
+/// The value of one lane, which all share then.
+///
+/// Gradient: to that lane, the sum of d_out.
+/// Ill-formed: no axis of that name; no such lane.
+[[nodiscard]] constexpr expr pbroadcast(const expr& x, const axis_by_name& over, int source = 0,
+                                        call_site at = call_site::here()) {
+  const ir::operand in(x, at.in("pbroadcast"));
+  ir::builder& b = in.builder();
+  const int named = detail::found_axis(b, over);
+  if (named < 0 || in.is_poison()) return {b, ir::poison};
+  if (source < 0 || (!b.g.axes[named].is_open() && source >= b.g.axes[named].size)) {
+    text why = "lane ";
+    return ir::fail(b, why << source << " of " << over.name << ": it has " << b.g.axes[named].size);
+  }
+  const int index = b.append(op::axis_index, {}, ir::attribute_list::of(named), {dtype::i32, {}});
+  const int is_source = b.binary(op::eq, index, b.constant(source, dtype::i32));
+  const int value = in.type().element == dtype::boolean ? b.convert(in.id(), dtype::i32) : in.id();
+  const tensor_type type = b.type(value);
+  const int kept = b.select(b.broadcast(is_source, type.dims, 0), value, b.splat(0, type));
+  return {b,
+          b.convert(b.append(op::psum, {kept}, ir::attribute_list::of(named)), in.type().element)};
 }
 
 /// The values of all lanes side by side along a new axis, or with `tiled` one after the other along
@@ -159,7 +236,7 @@ template <class Tree>
                                         bool tiled = false, call_site at = call_site::here()) {
   const ir::operand in(x, at.in("all_gather"));
   ir::builder& b = in.builder();
-  const int named = detail::found_axis(b, over);
+  const int named = detail::found_sized_axis(b, over);
   if (named < 0 || in.is_poison()) return {b, ir::poison};
   const tensor_type type = in.type();
   const std::int64_t size = b.g.axes[named].size;
@@ -185,7 +262,7 @@ template <class Tree>
                                           bool tiled = false, call_site at = call_site::here()) {
   const ir::operand in(x, at.in("psum_scatter"));
   ir::builder& b = in.builder();
-  const int named = detail::found_axis(b, over);
+  const int named = detail::found_sized_axis(b, over);
   if (named < 0 || in.is_poison()) return {b, ir::poison};
   const tensor_type type = in.type();
   const std::int64_t size = b.g.axes[named].size;
@@ -219,7 +296,7 @@ template <class Tree>
                                         int concat = 0, call_site at = call_site::here()) {
   const ir::operand in(x, at.in("all_to_all"));
   ir::builder& b = in.builder();
-  const int named = detail::found_axis(b, over);
+  const int named = detail::found_sized_axis(b, over);
   if (named < 0 || in.is_poison()) return {b, ir::poison};
   const int from = detail::axis_of_lanes(b, in.type(), split, named);
   const int to = ir::resolved_axis(b, in.type(), concat);
@@ -239,7 +316,7 @@ template <class Tree>
                                       call_site at = call_site::here()) {
   const ir::operand in(x, at.in("ppermute"));
   ir::builder& b = in.builder();
-  const int named = detail::found_axis(b, over);
+  const int named = detail::found_sized_axis(b, over);
   if (named < 0 || in.is_poison()) return {b, ir::poison};
   const std::int64_t size = b.g.axes[named].size;
   text why;
@@ -270,6 +347,11 @@ template <class Tree>
   ir::builder& b = in.builder();
   const int named = detail::found_axis(b, over);
   if (named < 0 || in.is_poison()) return {b, ir::poison};
+  if (b.g.axes[named].is_open()) {  // around as many as there are
+    ir::attribute_list attributes = ir::attribute_list::of(named);
+    attributes.push(shift);
+    return {b, b.append(op::ppermute, {in.id()}, attributes)};
+  }
   const auto size = static_cast<int>(b.g.axes[named].size);
   if (size > ir::lane_sources::capacity) {
     text why;

@@ -29,6 +29,13 @@ constexpr bool is_shared_by_lanes(const ir::builder& b, int z, int x) {
 constexpr int ungathered(ir::builder& b, int ct, int z) {
   const int x = b.g.operand(z, 0);
   const auto axis = static_cast<int>(b.g.attribute(z, 1));
+  // What has been summed over the lanes for each lane to take its place: one collective does both.
+  const int whole = b.g[ct].code == op::reshape ? b.g.operand(ct, 0) : ct;
+  if (!is_shared_by_lanes(b, z, x) && b.g[whole].code == op::psum &&
+      b.g.attribute(whole) == b.g.attribute(z)) {
+    const int summed = b.reshape(b.g.operand(whole, 0), b.type(z).dims);
+    return b.append(op::psum_scatter, {summed}, b.g.attributes_of(z), b.type(x));
+  }
   if (is_shared_by_lanes(b, z, x)) return b.reduce(op::reduce_sum, ct, std::int64_t{1} << axis);
   tensor_type own = b.type(z);
   own.dims[axis] = 1;
@@ -55,6 +62,10 @@ constexpr int transposed_collective(ir::builder& b, int ct, int z, int x) {
       return b.append(op::all_to_all, {ct}, attributes, b.type(x));
     default: {  // ppermute
       const auto axis = static_cast<int>(attributes.values[0]);
+      if (b.g.axes[axis].is_open()) {  // a shift around the ring
+        attributes.values[1] = -attributes.values[1];
+        return b.append(op::ppermute, {ct}, attributes);
+      }
       const auto sources = ir::lane_sources::unpacked(attributes, b.g.axes[axis].size);
       return b.append(op::ppermute, {ct}, sources.inverse().packed(axis));
     }

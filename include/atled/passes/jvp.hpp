@@ -409,6 +409,7 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::argmin:
     case op::argsort:
     case op::axis_index:
+    case op::axis_size:
       return ir::no_node;
     case op::select:  // dz = dx or dy, as the predicate says
       return b.select(x, or_zeros(b, dy, z), or_zeros(b, tangents[2], z));

@@ -186,6 +186,7 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::all_to_all:
     case op::ppermute:
     case op::axis_index:
+    case op::axis_size:
     case op::cholesky:
     case op::triangular_solve:
     case op::lu:

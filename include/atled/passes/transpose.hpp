@@ -411,6 +411,7 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::pmax:
     case op::pmin:
     case op::axis_index:
+    case op::axis_size:
     case op::cholesky:
     case op::lu:
     case op::qr:

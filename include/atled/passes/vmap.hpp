@@ -112,6 +112,7 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::constant:
     case op::iota:
     case op::axis_index:
+    case op::axis_size:
     case op::barrier:  // made after all transformations
     case op::carry:    // see passes/vmap_regions.hpp
     case op::item:

@@ -70,6 +70,10 @@ constexpr lane_value vmap_collective(ir::builder& b, const lane_node& n) {
     case op::ppermute:
       return {permuted_lanes(b, n.in_front(b, 0), ir::lane_sources::unpacked(attributes, n.size)),
               true};
+    case op::axis_size:
+      return {is_bounded(n.size) ? b.size_of(n.size, dtype::i32)
+                                 : b.integer_constant(n.size, dtype::i32),
+              false};
     default:  // axis_index
       return {b.iota({dtype::i32, shape::of({n.size})}, 0), true};
   }
@@ -78,7 +82,7 @@ constexpr lane_value vmap_collective(ir::builder& b, const lane_node& n) {
 /// A collective of another axis: the lanes stay in front.
 constexpr int vmap_other_collective(ir::builder& b, const lane_node& n) {
   ir::attribute_list attributes = b.g.attributes_of(n.z);
-  if (b.g[n.z].code != op::ppermute) {
+  if (b.g[n.z].code != op::ppermute) {  // whose attributes are lanes, or a shift
     for (int i = 1; i < attributes.size; ++i) attributes.values[i] += 1;
   }
   return same_op_in_lanes(b, n, attributes);

@@ -103,7 +103,8 @@ class lane_regions {
     const op code = g[id].code;
     if (code == op::custom_linear) return true;  // what its pullback has kept may be
     if (is_collective(code) && g.attribute(id) == axis) {
-      return code != op::psum && code != op::pmax && code != op::pmin && code != op::all_gather;
+      return code != op::psum && code != op::pmax && code != op::pmin && code != op::all_gather &&
+             code != op::axis_size;
     }
     if (code == op::result_of) {
       const int of = g.operand(id, 0);
