@@ -5,6 +5,7 @@
 
 #include "atled/comm/communicator.hpp"
 #include "atled/core/diagnostic.hpp"
+#include "atled/core/mesh.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -146,5 +147,17 @@ template <class Source>
 concept grid_source = requires(const Source& source, std::span<const axis_size> axes) {
   { grid_from<Source>::make(source, axes) } -> std::convertible_to<std::shared_ptr<grid>>;
 };
+
+template <class Source>
+[[nodiscard]] std::shared_ptr<grid> make_grid(const Source& source, const mesh_shape& shape) {
+  static_assert(grid_source<Source>,
+                "atled: a mesh is built from comm::single, or from an MPI communicator with "
+                "atled/mpi.hpp");
+  std::vector<axis_size> axes;
+  for (int i = 0; i < shape.num_axes; ++i) {
+    axes.push_back({shape.name(i), static_cast<int>(shape.sizes[i])});
+  }
+  return grid_from<Source>::make(source, axes);
+}
 
 }  // namespace atled::comm

@@ -116,10 +116,9 @@ namespace comm {
 class grid;
 /// One process: comm/single.hpp.
 struct single;
-/// How a grid is made from what a user has, such as an MPI_Comm; specialised in comm/ with
-/// `static std::shared_ptr<comm::grid> make(const Source&, const mesh_shape&)`.
+/// The ranks of what a user has, such as an MPI_Comm, as a mesh: comm/grid.hpp.
 template <class Source>
-struct grid_from;
+[[nodiscard]] std::shared_ptr<grid> make_grid(const Source& source, const mesh_shape& shape);
 
 }  // namespace comm
 
@@ -171,7 +170,7 @@ class mesh {
   mesh() : mesh(Source{}) {}
   template <class Source>
     requires(!std::is_base_of_v<mesh, Source>)
-  explicit mesh(const Source& source) : ranks_(comm::grid_from<Source>::make(source, shape_value)) {}
+  explicit mesh(const Source& source) : ranks_(comm::make_grid(source, shape_value)) {}
 
   /// The ranks, with their communicators; shared by all copies.
   [[nodiscard]] comm::grid& ranks() const { return *ranks_; }

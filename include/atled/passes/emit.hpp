@@ -170,8 +170,11 @@ class emitter : public dot_emitter {
     }
     slots_[num_slots_++] = slot{id, 0, {}, access::unit, true};
     const op code = g_[id].code;
-    kernel k{kernel_kind::generic, code, g_.type(g_.operand(id, 0)).element, dtype::i32, 0, 0, 0};
-    if (code == op::gather || code == op::scatter_add || code == op::scatter_max) {
+    const int first_operand = g_[id].num_operands > 0 ? g_.operand(id, 0) : id;
+    kernel k{kernel_kind::generic, code, g_.type(first_operand).element, dtype::i32, 0, 0, 0};
+    if (is_collective(code)) {
+      k.kind = kernel_kind::collective;
+    } else if (code == op::gather || code == op::scatter_add || code == op::scatter_max) {
       k.kind = code == op::gather ? kernel_kind::gather : kernel_kind::scatter;
       k.index = g_.type(g_.operand(id, 1)).element;
     } else if (code == op::dynamic_slice || code == op::dynamic_update_slice) {

@@ -13,11 +13,13 @@
 //   some other axes
 //   a dot over several axes that   a transpose first
 //   do not follow one another
+//   a collective along some axis   along the first, between transposes
 //   an output that is a parameter, a copy of it: each output has memory of its own
 //   a view or another output
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/lanes.hpp"
 #include "atled/passes/rewrite.hpp"
 
 namespace atled::passes {
@@ -47,6 +49,12 @@ class expander {
         return keep(b, n);
       case op::dot:
         return expand_dot(b, n);
+      case op::pmax:
+      case op::pmin:
+      case op::all_gather:
+      case op::psum_scatter:
+      case op::all_to_all:
+        return expand_collective(b, n);
       case op::variable:
       case op::stop_gradient:
         return n[0];
@@ -68,8 +76,8 @@ class expander {
     }
     const bool reads_memory = kind == op_kind::index || kind == op_kind::ordering ||
                               kind == op_kind::cumulative || kind == op_kind::linear ||
-                              kind == op_kind::product || n.code == op::argmax ||
-                              n.code == op::argmin;
+                              kind == op_kind::product || kind == op_kind::collective ||
+                              n.code == op::argmax || n.code == op::argmin;
     bool out = false;
     for (int i = 0; reads_memory && i < n.num_operands; ++i) out |= is_without_memory(g, n[i]);
     return out;
@@ -185,6 +193,33 @@ class expander {
       }
     }
     return keep(b, n);
+  }
+
+  // Ranks exchange what lies in one piece: the axis of ranks comes first.
+  static constexpr int expand_collective(ir::builder& b, const moving_node& n) {
+    ir::attribute_list attributes = n.attributes;
+    const auto at = static_cast<int>(attributes.values[1]);
+    attributes.values[1] = 0;
+    switch (n.code) {
+      case op::all_gather: {
+        tensor_type gathered = n.type;
+        for (int i = at; i > 0; --i) gathered.dims[i] = gathered.dims[i - 1];
+        gathered.dims[0] = n.type.dims[at];
+        return moved_axis(b, b.append(n.code, {n[0]}, attributes, gathered), 0, at);
+      }
+      case op::psum_scatter:
+        return b.append(n.code, {moved_axis(b, n[0], at, 0)}, attributes, n.type);
+      case op::all_to_all: {
+        const auto to = static_cast<int>(attributes.values[2]);
+        attributes.values[2] = 0;
+        const int split = moved_axis(b, n[0], at, 0);
+        return moved_axis(b, b.append(n.code, {split}, attributes, b.type(split)), 0, to);
+      }
+      default:  // kernels combine numbers
+        if (n.type.element != dtype::boolean) return keep(b, n);
+        return b.binary(op::ne, b.append(n.code, {b.convert(n[0], dtype::i32)}, n.attributes),
+                        b.splat(0, {dtype::i32, n.type.dims}));
+    }
   }
 
   // Contracted axes that are not neighbours in order are brought together behind the others.

@@ -82,8 +82,12 @@ struct free_list {
                                                int in_base) {
   const kernel& k = p.kernels[s.kernel];
   const bool is_dot = k.kind == kernel_kind::dot;
-  if (k.kind != kernel_kind::loop && !is_dot) return false;
   const slot& out = p.slots[s.slots_begin + out_slot];
+  if (k.kind == kernel_kind::collective) {  // of one operand; these may work in place
+    const bool is_fine = k.code == op::psum || k.code == op::pmax || k.code == op::pmin;
+    return is_fine && p.slots[s.slots_begin].offset == out.offset;
+  }
+  if (k.kind != kernel_kind::loop && !is_dot) return false;
   int first_store = 1 << 20;  // its stage
   int first_place = 0;        // and its place in the kernel
   for (int i = 0; i < k.size; ++i) {

@@ -59,7 +59,7 @@ struct instruction {
   }
 };
 
-enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter, generic, region };
+enum class kernel_kind : std::uint8_t { loop, dot, gather, scatter, generic, region, collective };
 
 /// A piece of code that one or more steps run; equal ones are one.
 struct kernel {

@@ -99,6 +99,8 @@ namespace detail {
       return "generic";
     case passes::kernel_kind::region:
       return "loops and branches";
+    case passes::kernel_kind::collective:
+      return "collective";
   }
   __builtin_unreachable();
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/runtime/collective.hpp"
 #include "atled/runtime/lower.hpp"
 
 #include <array>
@@ -20,7 +21,8 @@ struct slot_place {
 /// One launch: a kernel, its slots and its data.
 struct frozen_step {
   int kernel;
-  int region;  ///< among the program's loops and conds, or -1
+  int region;      ///< among the program's loops and conds, or -1
+  int collective;  ///< among its collectives, or -1
   int slots_begin;
   int num_slots;
   step_data data;
@@ -35,7 +37,7 @@ struct late_output {
 
 /// Sizes of a program's tables.
 struct frozen_sizes {
-  std::size_t steps, slots, strides, partial_sizes, numbers, late;
+  std::size_t steps, slots, strides, partial_sizes, numbers, late, collectives;
 };
 
 namespace detail {
@@ -61,6 +63,8 @@ inline constexpr std::size_t numbers_of_step = 2 * max_rank + 2;
     } else if (is_loop(p, s)) {
       out.strides += slots * static_cast<std::size_t>(s.domain.rank);
       out.partial_sizes += slots;
+    } else if (p.kernels[s.kernel].kind == passes::kernel_kind::collective) {
+      out.collectives += 1;
     } else if (p.kernels[s.kernel].kind != passes::kernel_kind::region) {
       out.numbers += numbers_of_step;
     }
@@ -269,6 +273,7 @@ struct frozen_tables {
   std::array<std::int64_t, Sizes.partial_sizes> partial_sizes;
   std::array<std::int64_t, Sizes.numbers> numbers;
   std::array<late_output, Sizes.late> late;
+  std::array<collective_call, Sizes.collectives> collectives;
   std::array<std::size_t, Sizes.steps> first_stride;
   std::array<std::size_t, Sizes.steps> first_partial_size;
   std::array<std::size_t, Sizes.steps> first_number;
@@ -284,6 +289,7 @@ template <frozen_sizes Sizes>
   std::size_t strides = 0;
   std::size_t partial_sizes = 0;
   std::size_t numbers = 0;
+  std::size_t collectives = 0;
   int region_of[ir::graph::max_nodes]{};
   int regions = 0;
   for (int id = 0; g.num_regions > 0 && id < g.num_nodes; ++id) {
@@ -295,7 +301,13 @@ template <frozen_sizes Sizes>
     frozen_step& f = out.steps[index];
     f.kernel = s.kernel;
     const bool is_region = p.kernels[s.kernel].kind == passes::kernel_kind::region;
+    const bool is_collective = p.kernels[s.kernel].kind == passes::kernel_kind::collective;
     f.region = is_region ? region_of[s.node] : -1;
+    f.collective = -1;
+    if (is_collective) {
+      f.collective = static_cast<int>(collectives);
+      out.collectives[collectives++] = collective_call::of(g, s.node);
+    }
     f.slots_begin = static_cast<int>(slots);
     f.num_slots = s.num_slots;
     out.first_stride[index] = strides;
@@ -345,7 +357,7 @@ template <frozen_sizes Sizes>
       f.data.gemm = detail::gemm_shape_of(p, s);
       const auto bytes = detail::dot_workspace(p, s);
       if (bytes > out.dot_workspace) out.dot_workspace = bytes;
-    } else if (!is_region) {
+    } else if (!is_region && !is_collective) {
       detail::write_numbers(g, s.node, out.numbers.data() + numbers);
       const auto bytes = detail::kernel_workspace(g, s.node);
       if (bytes > out.loop_workspace) out.loop_workspace = bytes;

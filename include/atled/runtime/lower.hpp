@@ -297,8 +297,9 @@ consteval kernel_function function_for() {
   constexpr passes::kernel k = Program::plan.kernels[Kernel];
   using T = element_t<k.element>;
   using Index = element_t<k.index>;
-  if constexpr (k.kind == passes::kernel_kind::region) {
-    return nullptr;  // see runtime/regions.hpp
+  if constexpr (k.kind == passes::kernel_kind::region ||
+                k.kind == passes::kernel_kind::collective) {
+    return nullptr;  // see runtime/regions.hpp, runtime/collective.hpp
   } else if constexpr (k.kind == passes::kernel_kind::gather) {
     return &run_gather<T, Index>;
   } else if constexpr (k.kind == passes::kernel_kind::scatter) {

@@ -34,6 +34,8 @@ struct frozen_program {
   const std::size_t* first_partial_size;
   const std::size_t* first_number;
   const region_call* regions;
+  const collective_call* collectives;
+  int num_collectives;
 };
 
 /// One loop or cond of a program; passes/close_regions.hpp says what its operands are.
@@ -69,10 +71,12 @@ namespace detail {
   return part_bytes(part.num_parameters, part.num_outputs, part.arena_bytes, part.region_bytes);
 }
 
-/// What all steps of a call share: the workspace of its kernels, and its threads.
+/// What all steps of a call share: the workspace of its kernels, its threads, and the ranks that run
+/// it together, if there are others.
 struct call_resources {
   std::byte* workspace;
   int threads;
+  comm::grid* ranks;
 };
 
 inline void run_region(const region_call& call, std::byte* const* slots, std::byte* memory,
@@ -103,6 +107,10 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
     }
     std::byte* slots[loops::max_loop_slots];
     for (int k = 0; k < s.num_slots; ++k) slots[k] = place(places[k]);
+    if (s.collective >= 0) {
+      run_collective(p.collectives[s.collective], slots, *shared.ranks);
+      continue;
+    }
     step_data data = s.data;
     data.strides = p.strides + p.first_stride[i];
     data.loop.strides = data.strides;

@@ -224,7 +224,9 @@ struct lowered_graph {
                                                   tables.first_stride.data(),
                                                   tables.first_partial_size.data(),
                                                   tables.first_number.data(),
-                                                  regions.data()};
+                                                  regions.data(),
+                                                  tables.collectives.data(),
+                                                  static_cast<int>(tables.collectives.size())};
 };
 
 }  // namespace atled::detail

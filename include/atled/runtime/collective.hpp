@@ -1,0 +1,118 @@
+// atled/runtime/collective.hpp: a step in which ranks take part together: from a node of the graph
+// to a call of a communicator. Reads: ir/graph.hpp, comm/grid.hpp. Used by runtime/freeze.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/comm/grid.hpp"
+#include "atled/ir/graph.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+namespace atled::runtime {
+
+/// One collective of a program as plain data.
+struct collective_call {
+  op code;
+  dtype element;
+  int axis;            ///< of the mesh
+  std::int64_t count;  ///< elements of a row, as comm::call counts them
+  std::int64_t bytes;  ///< of operand and result together
+  ir::attribute_list attributes;
+  std::int64_t axis_size;  ///< 0 where it is open
+  tensor_type type;        ///< of the operand
+  call_site at;
+
+  /// Pre: an axis of ranks comes first, as passes/expand.hpp has it.
+  [[nodiscard]] static constexpr collective_call of(const ir::graph& g, int id) {
+    const ir::named_axis& named = g.axes[g.attribute(id)];
+    collective_call out{};
+    out.code = g[id].code;
+    out.axis = named.mesh_axis - 1;
+    out.axis_size = named.size;
+    out.at = g[id].at;
+    out.attributes = g.attributes_of(id);
+    out.type = g.type(g[id].num_operands > 0 ? g.operand(id, 0) : id);
+    out.element = out.type.element;
+    if (!is_sent(out.code)) return out;
+    out.bytes = out.type.bytes() + g.type(id).bytes();
+    out.count = out.code == op::psum_scatter ? g.type(id).size()
+                : out.code == op::all_to_all ? out.type.size() / named.size
+                                             : out.type.size();
+    return out;
+  }
+  /// False for what each rank knows by itself.
+  [[nodiscard]] static constexpr bool is_sent(op code) {
+    return code != op::axis_index && code != op::axis_size;
+  }
+  [[nodiscard]] constexpr bool is_sent() const { return is_sent(code); }
+};
+
+namespace detail {
+
+/// The rank that this one receives from, or sends to; -1 for none.
+struct ring_neighbours {
+  int source, target;
+};
+[[nodiscard]] inline ring_neighbours neighbours_of(const collective_call& c, int rank, int size) {
+  if (c.axis_size == 0) {  // a shift around as many ranks as there are
+    const auto shift = static_cast<int>(c.attributes.values[1] % size);
+    return {(rank - shift + size) % size, (rank + shift + size) % size};
+  }
+  const auto sources = ir::lane_sources::unpacked(c.attributes, size);
+  return {sources.of[rank], sources.inverse().of[rank]};
+}
+
+[[nodiscard]] inline comm::call to_comm_call(const collective_call& c, std::byte* const* slots,
+                                             const comm::communicator& ranks) {
+  comm::call out{};
+  out.element = c.element;
+  out.count = c.count;
+  out.in = slots[0];
+  out.out = slots[1];
+  out.where = {c.at, c.type};
+  switch (c.code) {
+    case op::pmax:
+      out.what = comm::collective::all_reduce;
+      out.combine = comm::reduction::max;
+      break;
+    case op::pmin:
+      out.what = comm::collective::all_reduce;
+      out.combine = comm::reduction::min;
+      break;
+    case op::all_gather:
+      out.what = comm::collective::all_gather;
+      break;
+    case op::psum_scatter:
+      out.what = comm::collective::reduce_scatter;
+      break;
+    case op::all_to_all:
+      out.what = comm::collective::all_to_all;
+      break;
+    case op::ppermute: {
+      const auto [source, target] = neighbours_of(c, ranks.rank(), ranks.size());
+      out.what = comm::collective::permute;
+      out.source = source;
+      out.target = target;
+      break;
+    }
+    default:  // psum
+      out.what = comm::collective::all_reduce;
+      break;
+  }
+  return out;
+}
+
+/// Blocks until: all ranks of the axis have entered, or the time limit ends the job.
+inline void run_collective(const collective_call& c, std::byte* const* slots, comm::grid& grid) {
+  comm::communicator& ranks = grid.along(c.axis);
+  if (c.is_sent()) {
+    ranks.run(to_comm_call(c, slots, ranks));
+  } else {
+    const i32 number = c.code == op::axis_index ? ranks.rank() : ranks.size();
+    std::memcpy(slots[0], &number, sizeof number);
+  }
+}
+
+}  // namespace detail
+}  // namespace atled::runtime
