@@ -97,6 +97,15 @@ class grid {
   /// ranks. Blocks until: all ranks have called it.
   [[nodiscard]] virtual void* shared_buffer(std::int64_t bytes) = 0;
 
+  /// True once for each value: what ranks compare once, they compare at the same call.
+  [[nodiscard]] bool is_first_time(std::uint64_t hash) {
+    for (const std::uint64_t known : compared_) {
+      if (known == hash) return false;
+    }
+    compared_.push_back(hash);
+    return true;
+  }
+
   /// Compares facts of the start, such as hashes of program, configuration and seed.
   ///
   /// Blocks until: all ranks have called it.
@@ -134,6 +143,9 @@ class grid {
                     const call_site& at = call_site::here()) {
     require_same(std::span<const common_fact>(facts.begin(), facts.size()), mesh, at);
   }
+
+ private:
+  std::vector<std::uint64_t> compared_;
 };
 
 /// How a grid is made from an object of a type: specialised beside each engine.

@@ -275,9 +275,36 @@ class builder {
   /// The open axes, the outermost first.
   [[nodiscard]] constexpr int open_axis_at(int i) const { return open_axes_[i]; }
 
+  /// The open axes whose lanes are ranks, as bits of node::varies.
+  [[nodiscard]] constexpr std::uint32_t rank_axes() const {
+    std::uint32_t out = 0;
+    for (int i = 0; i < num_open_; ++i) {
+      if (g.axes[open_axes_[i]].is_of_ranks()) out |= std::uint32_t{1} << i;
+    }
+    return out;
+  }
+
   /// From here on the value of variable `id` differs along these axes.
   constexpr void vary(int id, std::uint32_t axes) {
     if (id >= 0) g.nodes[id].varies |= axes;
+  }
+  /// A value differs where its operands do; a collective makes it shared along its axis, or not.
+  constexpr void find_varies(int id) {
+    node& n = g.nodes[id];
+    if (n.code == op::result_of) {
+      n.varies |= varies_of_result(g.operand(id, 0), static_cast<int>(g.attribute(id)));
+      return;
+    }
+    for (int i = 0; i < n.num_operands; ++i) n.varies |= g.nodes[g.operand(id, i)].varies;
+    if (!is_collective(n.code)) return;
+    const std::uint32_t bit = std::uint32_t{1} << g.axes[g.attribute(id)].bit;
+    const bool is_shared = n.code == op::psum || n.code == op::pmax || n.code == op::pmin ||
+                           n.code == op::all_gather || n.code == op::axis_size;
+    n.varies = is_shared ? n.varies & ~bit : n.varies | bit;
+  }
+  /// And here it does so no longer: the axes are left.
+  constexpr void share(int id, std::uint32_t axes) {
+    if (id >= 0) g.nodes[id].varies &= ~axes;
   }
   [[nodiscard]] constexpr std::uint32_t varies(int id) const {
     return id < 0 ? 0 : g.nodes[id].varies;
@@ -463,20 +490,24 @@ class builder {
     n.type = type;
     n.at = site;
     if (scope != 0 && count > 0 && !is_splat(code, operands)) n.scope = n.home = scope;
-    for (int i = 0; i < count; ++i) {
-      g.operands[g.num_operands++] = operands[i];
-      n.varies |= g.nodes[operands[i]].varies;
-    }
-    if (is_collective(code)) {
-      const std::uint32_t bit = std::uint32_t{1} << g.axes[attributes.values[0]].bit;
-      const bool is_shared = code == op::psum || code == op::pmax || code == op::pmin ||
-                             code == op::all_gather || code == op::axis_size;
-      n.varies = is_shared ? n.varies & ~bit : n.varies | bit;
-    }
+    for (int i = 0; i < count; ++i) g.operands[g.num_operands++] = operands[i];
     for (int i = 0; i < attributes.size; ++i) {
       g.attributes[g.num_attributes++] = attributes.values[i];
     }
+    find_varies(g.num_nodes);
     return g.num_nodes++;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t varies_of_result(int of, int index) const {
+    if (g[of].code == op::cond) {
+      const auto cond = cond_parts::of(g, of);
+      std::uint32_t out = varies(cond.index());
+      for (int i = 0; i < cond.num_branches; ++i) out |= varies(cond.result(i, index));
+      return out;
+    }
+    const auto loop = loop_parts::of(g, of);
+    const std::uint32_t first = index < loop.num_carries ? varies(loop.carry(index)) : 0;
+    return first | varies(loop.result(index)) | varies(loop.predicate()) | varies(loop.count());
   }
 
   // A node of another checkpointed call is none to share.

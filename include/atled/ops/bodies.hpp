@@ -112,6 +112,32 @@ constexpr bool keeps_types(ir::builder& b, const Tree& begin, const Tree& next) 
   return out;
 }
 
+/// A carry that ranks share must be shared after a trip; else a sentence, and false. Its body was
+/// traced as if it were.
+template <class Tree>
+constexpr bool keeps_ranks(ir::builder& b, const Tree& begin, const Tree& next) {
+  bool out = true;
+  int index = 0;
+  for_each_leaf(
+      [&](const expr& first, const expr& second) {
+        const int at = index++;
+        const std::uint32_t more = b.varies(second.id()) & ~b.varies(first.id()) & b.rank_axes();
+        if (more == 0 || !out) return;
+        text why = "carry ";
+        why << leaf_name(begin, at)
+            << " begins as what ranks share and differs between them after a trip: begin with "
+               "pvary(";
+        for (int i = 0, count = 0; i < b.num_open_axes(); ++i) {
+          if (((more >> i) & 1U) == 0) continue;
+          why << (count++ == 0 ? "x, axis of " : " and ") << b.g.axes[b.open_axis_at(i)].view();
+        }
+        b.fail(b.site.function, why << ')');
+        out = false;
+      },
+      begin, next);
+  return out;
+}
+
 /// The number of rows of all stacks, which are equal; -1 after a sentence.
 template <class Tree>
 constexpr std::int64_t num_rows(ir::builder& b, const Tree& stacks, std::int64_t wanted = -1) {

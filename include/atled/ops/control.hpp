@@ -48,7 +48,7 @@ constexpr auto while_with(const C& condition, const F& f, const Init& init, std:
   operands.push(predicate);
   push_leaves(next, operands);
   int made = ir::poison;
-  if (is_fine && keeps_types(b, begin, next)) {
+  if (is_fine && keeps_types(b, begin, next) && keeps_ranks(b, carry, next)) {
     made = ir::make_loop(b, region, depth, trips, ir::loop_parts::has_predicate, num_carries, 0, 0,
                          operands);
   }
@@ -119,7 +119,7 @@ constexpr auto fori_counted(ir::builder& b, const located& lower, const located&
   push_leaves(next, operands);
   operands.push(next_i);
   int made = ir::poison;
-  if (is_fine && keeps_types(b, begin, next)) {
+  if (is_fine && keeps_types(b, begin, next) && keeps_ranks(b, carry, next)) {
     made = ir::make_loop(b, region, depth, bound, ir::loop_parts::has_count, num_carries, 0, 0,
                          operands);
   }

@@ -108,7 +108,7 @@ constexpr auto scan_rows(ir::builder& b, const F& f, const Carry& init, const Xs
   push_leaves(next.y, operands);
   const int num_ys = operands.size - 2 * num_carries - num_items;
   int made = ir::poison;
-  if (is_fine && keeps_types(b, init, next.carry)) {
+  if (is_fine && keeps_types(b, init, next.carry) && keeps_ranks(b, carry, next.carry)) {
     const std::int64_t flags = options.is_reverse ? 1 * ir::loop_parts::is_reverse : 0;
     made = ir::make_loop(b, region, depth, options.trips, flags, num_carries, num_items, num_ys,
                          operands);

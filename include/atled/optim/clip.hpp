@@ -10,20 +10,40 @@ namespace atled::optim {
 
 namespace detail {
 
-/// The sum of the squares of all elements of a tree.
+/// The sum of the squares of all elements of a tree: a leaf of which ranks hold parts counts with
+/// all of them, one that they share once.
 template <class Tree>
 constexpr ir::operand sum_of_squares(const Tree& tree, const call_site& at) {
-  expr total;
+  constexpr int most_kinds = 16;
+  expr totals[most_kinds]{};  // of leaves that differ along the same axes of ranks
+  std::uint32_t kinds[most_kinds]{};
+  int count = 0;
   for_each_leaf(
       [&](const expr& leaf) {
         const ir::operand x(leaf, at);
         const ir::operand in =
             x.is_poison() || x.type().element != dtype::bf16 ? x : x.as(dtype::f32);
-        const ir::operand squares(sum(in * in, {}, {}, at), at);
-        total = total.is_traced() ? ir::operand(total, at) + squares : squares;
+        ir::operand squares(sum(in * in, {}, {}, at), at);
+        ir::builder& b = leaf.builder();
+        std::uint32_t kind = b.varies(squares.id()) & b.rank_axes();
+        if (count == most_kinds) {
+          squares = {b, b.psum(squares.id(), kind)};
+          kind = 0;
+        }
+        int i = 0;
+        while (i < count && kinds[i] != kind) ++i;
+        if (i == most_kinds) i = 0;
+        kinds[i] = i == count ? kind : kinds[i];
+        totals[i] = i == count ? expr(squares) : expr(ir::operand(totals[i], at) + squares);
+        if (i == count) ++count;
       },
       tree);
-  return {total.builder(), total.id()};
+  ir::builder& b = totals[0].builder();
+  ir::operand out(b, b.psum(totals[0].id(), kinds[0]));
+  for (int i = 1; i < count; ++i) {
+    out = out + ir::operand(b, b.psum(totals[i].id(), kinds[i]));
+  }
+  return out;
 }
 
 }  // namespace detail

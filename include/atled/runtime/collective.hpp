@@ -48,6 +48,53 @@ struct collective_call {
   [[nodiscard]] constexpr bool is_sent() const { return is_sent(code); }
 };
 
+/// What a program sends, known when it is built.
+struct comm_facts {
+  std::int64_t bytes[mesh_shape::max_axes];  ///< along each axis of the mesh, in and out
+  int num_collectives;                       ///< steps, bodies of loops and branches included
+  std::uint64_t hash;                        ///< of all collectives in their order
+
+  constexpr void mix(std::uint64_t value) {
+    hash = (hash ^ value) * 0x100000001B3U;
+    hash ^= hash >> 29;
+  }
+  constexpr void add(const collective_call& c) {
+    if (!c.is_sent()) return;
+    bytes[c.axis] += c.bytes;
+    ++num_collectives;
+    mix(static_cast<std::uint64_t>(c.code) + (static_cast<std::uint64_t>(c.element) << 8) +
+        (static_cast<std::uint64_t>(c.axis) << 16));
+    mix(static_cast<std::uint64_t>(c.count));
+    for (int i = 1; i < c.attributes.size; ++i) {
+      mix(static_cast<std::uint64_t>(c.attributes.values[i]));
+    }
+  }
+  /// What a body sends in a number of trips.
+  constexpr void add(const comm_facts& body, std::int64_t trips) {
+    for (int i = 0; i < mesh_shape::max_axes; ++i) bytes[i] += trips * body.bytes[i];
+    num_collectives += body.num_collectives;
+    mix(body.hash);
+    mix(static_cast<std::uint64_t>(trips));
+  }
+  /// One of several branches is taken.
+  constexpr void keep_largest(const comm_facts& branch) {
+    for (int i = 0; i < mesh_shape::max_axes; ++i) {
+      if (branch.bytes[i] > bytes[i]) bytes[i] = branch.bytes[i];
+    }
+    num_collectives += branch.num_collectives;
+    mix(branch.hash);
+  }
+};
+
+/// The axes of the mesh that a program runs on; none for a program of one process.
+[[nodiscard]] constexpr mesh_shape mesh_of(const ir::graph& g) {
+  mesh_shape out{};
+  for (int i = 0; i < g.num_axes; ++i) {
+    if (g.axes[i].mesh_axis == out.num_axes + 1) out.push(g.axes[i].view(), g.axes[i].size);
+  }
+  return out;
+}
+
 namespace detail {
 
 /// The rank that this one receives from, or sends to; -1 for none.

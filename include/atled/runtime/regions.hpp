@@ -71,8 +71,8 @@ namespace detail {
   return part_bytes(part.num_parameters, part.num_outputs, part.arena_bytes, part.region_bytes);
 }
 
-/// What all steps of a call share: the workspace of its kernels, its threads, and the ranks that run
-/// it together, if there are others.
+/// What all steps of a call share: the workspace of its kernels, its threads, and the ranks that
+/// run it together, if there are others.
 struct call_resources {
   std::byte* workspace;
   int threads;

@@ -30,6 +30,11 @@ class jit_function : public transformed<jit_function<F, Options...>>,
   constexpr jit_function() = default;
   constexpr explicit jit_function(F function) : f_(function) {}
 
+  /// The ranks that a call runs on, where `f` is of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
+
   template <class... Args>
   constexpr auto apply(const Args&... args) const {
     return f_(args...);

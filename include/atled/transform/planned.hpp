@@ -65,6 +65,7 @@ struct plan_facts {
   std::int64_t arena_bytes;
   int num_parameters;
   int num_outputs;
+  runtime::comm_facts comm;
 
   constexpr void keep_largest(const plan_facts& other) {
     const auto keep = [](std::int64_t& mine, std::int64_t its) { mine = its > mine ? its : mine; };
@@ -154,9 +155,13 @@ struct lowered_region {
       bytes = is_loop || part_bytes > bytes ? part_bytes + (is_loop ? bytes : 0) : bytes;
       if (is_loop) {
         const std::int64_t trips = g().attribute(Node, 2) < 0 ? 1 : g().attribute(Node, 2);
+        out.comm.add(part.comm, trips);
         out.flops += trips * part.flops;
         out.bytes_moved += trips * part.bytes_moved;
-      } else if (part.flops + part.bytes_moved > out.flops + out.bytes_moved) {
+      } else {
+        out.comm.keep_largest(part.comm);
+      }
+      if (!is_loop && part.flops + part.bytes_moved > out.flops + out.bytes_moved) {
         out.flops = part.flops;
         out.bytes_moved = part.bytes_moved;
       }
@@ -192,9 +197,23 @@ struct lowered_graph {
 
   template <std::size_t... R>
   static constexpr plan_facts add_facts(std::index_sequence<R...>) {
-    plan_facts out{Planned::plan.flops,       Planned::plan.bytes_moved, 0,
-                   tables.dot_workspace,      tables.loop_workspace,     Planned::plan.unsupported,
-                   Planned::plan.arena_bytes, g().num_parameters,        g().num_outputs};
+    plan_facts out{Planned::plan.flops,
+                   Planned::plan.bytes_moved,
+                   0,
+                   tables.dot_workspace,
+                   tables.loop_workspace,
+                   Planned::plan.unsupported,
+                   Planned::plan.arena_bytes,
+                   g().num_parameters,
+                   g().num_outputs,
+                   {}};
+    std::array<runtime::comm_facts, num_regions + 1> of_regions{
+        lowered_region<Planned, region_node(g(), static_cast<int>(R))>::facts.comm...};
+    for (const runtime::frozen_step& s : tables.steps) {
+      if (s.collective >= 0)
+        out.comm.add(tables.collectives[static_cast<std::size_t>(s.collective)]);
+      if (s.region >= 0) out.comm.add(of_regions[static_cast<std::size_t>(s.region)], 1);
+    }
     [[maybe_unused]] const auto add = [&](const plan_facts& region) {
       out.keep_largest(region);
       out.flops += region.flops;

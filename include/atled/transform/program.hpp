@@ -8,6 +8,7 @@
 #include "atled/ir/verify.hpp"
 #include "atled/passes/bound.hpp"
 #include "atled/passes/jvp.hpp"
+#include "atled/runtime/comm_report.hpp"
 #include "atled/runtime/describe.hpp"
 #include "atled/runtime/inline_program.hpp"
 #include "atled/trace/trace.hpp"
@@ -302,6 +303,36 @@ class program {
   static constexpr std::int64_t flops = lowered::facts.flops;
   /// Read and written by all kernels, each operand once a kernel. Units: bytes.
   static constexpr std::int64_t bytes_moved = lowered::facts.bytes_moved;
+
+  /// The mesh that it runs on; without axes for a program of one process.
+  static constexpr mesh_shape mesh_axes = runtime::mesh_of(planned::graph);
+  /// Collectives among the steps, those in the bodies of loops and branches included.
+  static constexpr int num_collectives = lowered::facts.comm.num_collectives;
+  /// A hash of all collectives in their order; ranks compare it at the first call on their mesh.
+  static constexpr std::uint64_t schedule_hash = [] {
+    runtime::comm_facts out = lowered::facts.comm;
+    out.mix(static_cast<std::uint64_t>(num_steps));
+    out.mix(static_cast<std::uint64_t>(flops));
+    return out.hash;
+  }();
+  /// What a call of one rank passes to and gets from collectives along an axis of the mesh; a loop
+  /// without a bound counts as one trip, a branch as the one that sends most. Units: bytes.
+  [[nodiscard]] static constexpr std::int64_t comm_bytes(std::string_view axis) {
+    const int at = mesh_axes.axis_named(axis);
+    return at < 0 ? 0 : lowered::facts.comm.bytes[at];
+  }
+  /// Each collective, one a line: op, type, axis, bytes and the user's line.
+  [[nodiscard]] static std::string comm_report() {
+    return runtime::comm_report(frozen(), mesh_axes);
+  }
+  /// Blocks until: all ranks have called it, the first time on these ranks.
+  /// Throws: atled::error, on all ranks, where another program runs on one of them.
+  static void compare_on(comm::grid& ranks) {
+    if constexpr (num_collectives > 0) {
+      if (!ranks.is_first_time(schedule_hash)) return;
+      ranks.require_same({{"schedule of the program", schedule_hash}}, mesh_axes.text().view());
+    }
+  }
 
   /// The simplified graph, one equation a line.
   [[nodiscard]] static std::string text() {

@@ -7,6 +7,7 @@
 #include "atled/transform/call_sizes.hpp"
 #include "atled/transform/program.hpp"
 
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -67,9 +68,10 @@ struct leaf_at {
   bool is_given;
 };
 
-/// Runs a compiled program on its arguments: a small one as one function, if `MayInline`.
+/// Runs a compiled program on its arguments: a small one as one function, if `MayInline`; with the
+/// other `ranks` if there are any.
 template <class Program, bool MayInline, class... Args>
-typename Program::result call_program(Args&&... args) {
+typename Program::result call_program(comm::grid* ranks, Args&&... args) {
   constexpr auto parameters = static_cast<std::size_t>(Program::num_parameters);
   constexpr auto outputs = static_cast<std::size_t>(Program::num_outputs);
   std::array<const std::byte*, parameters + 1> inputs;
@@ -125,7 +127,8 @@ typename Program::result call_program(Args&&... args) {
   if constexpr (MayInline && Program::is_inline) {
     Program::run_inline(inputs.data(), results.data());
   } else {
-    runtime::execute(Program::frozen(), inputs.data(), results.data());
+    if (ranks != nullptr) Program::compare_on(*ranks);
+    runtime::execute(Program::frozen(), inputs.data(), results.data(), ranks);
   }
   return out;
 }
@@ -133,6 +136,21 @@ typename Program::result call_program(Args&&... args) {
 /// A function without state: its type says all.
 template <class F>
 inline constexpr bool is_stateless_v = std::is_empty_v<F>&& std::is_default_constructible_v<F>;
+
+/// A function whose only state are the ranks that a call runs on.
+template <class F>
+concept on_ranks = std::is_default_constructible_v<F> && requires(const F& f) {
+  { f.ranks() } -> std::same_as<comm::grid*>;
+};
+/// The ranks that a function runs on, or null.
+template <class F>
+constexpr comm::grid* ranks_of(const F& f) {
+  if constexpr (on_ranks<F>) {
+    return f.ranks();
+  } else {
+    return nullptr;
+  }
+}
 
 }  // namespace detail
 
@@ -155,7 +173,7 @@ class transformed {
   constexpr auto operator()(Args&&... args) const {
     if constexpr ((false || ... || holds_expressions<Args>())) {
       return static_cast<const Derived&>(*this).apply(args...);
-    } else if constexpr (!detail::is_stateless_v<Derived>) {
+    } else if constexpr (!detail::is_stateless_v<Derived> && !detail::on_ranks<Derived>) {
       static_assert(detail::is_stateless_v<Derived>,
                     "atled::jit: the function captures variables: it must be stateless; pass them "
                     "as arguments, or give a constexpr object as a template argument");
@@ -169,7 +187,8 @@ class transformed {
       constexpr bool may_inline = !requires {
         Derived::by_kernels;
       };
-      return detail::call_program<compiled, may_inline>(std::forward<Args>(args)...);
+      return detail::call_program<compiled, may_inline>(
+          detail::ranks_of(static_cast<const Derived&>(*this)), std::forward<Args>(args)...);
     }
   }
 };

@@ -1,0 +1,96 @@
+// unit/transform/shard_map_test.cpp: shard_map on one process: facts, values, sentences; on more
+// ranks: mpi/collective_test.cpp.
+// SPDX-License-Identifier: MIT
+#include "atled/transform/shard_map.hpp"
+
+#include "atled/ops/collective.hpp"
+#include "atled/ops/elementwise.hpp"
+#include "atled/ops/linalg.hpp"
+#include "atled/ops/reduce.hpp"
+#include "atled/ops/scan.hpp"
+#include "atled/transform/grad.hpp"
+#include "atled/transform/jit.hpp"
+
+#include "support/catch.hpp"
+#include "unit/ops/traced.hpp"
+#include <string>
+#include <vector>
+
+using namespace atled;
+using namespace atled::test;
+
+namespace {
+using line = mesh<axis<"data">>;
+using vec4 = tensor<f32, 4>;
+constexpr auto data = axis<"data">;
+
+std::vector<float> numbers_of(const vec4& x) {
+  return {x.data(), x.data() + 4};
+}
+
+/// The first sentence of a shard_map on arguments of these types.
+template <class... Args, class F, class Mesh, auto... In, auto... Out>
+std::string refused(F, const Mesh& devices, in_specs_option<In...> in,
+                    out_specs_option<Out...> out) {
+  return sentence_of<Args...>(shard_map(F{}, devices, in, out));
+}
+
+constexpr auto centred = [](auto x) { return x - pmean(x, data); };
+constexpr auto loss = [](auto w, auto x) { return pmean(sum(w * x), data); };
+constexpr auto loss_and_gradient = [](auto w, auto x) { return value_and_grad(loss)(w, x); };
+}  // namespace
+
+TEST_CASE("shard_map: on one process a rank is all ranks", "[transform]") {
+  const line devices;
+  const auto f = shard_map(centred, devices, in_specs<P<"data">>, out_specs<P<"data">>);
+  CHECK(numbers_of(f(vec4{1, 2, 3, 4})) == std::vector<float>{0, 0, 0, 0});
+  const auto step = shard_map(loss_and_gradient, devices, in_specs<P<>, P<"data">>, out_specs<P<>>);
+  const auto [value, gradient] = jit(step)(vec4{1, 1, 1, 1}, vec4{1, 2, 3, 4});
+  CHECK(value.item() == 10);
+  CHECK(numbers_of(gradient) == std::vector<float>{1, 2, 3, 4});
+}
+
+TEST_CASE("shard_map: what is sent is known when the program is built", "[transform]") {
+  const line devices;
+  const auto step =
+      jit(shard_map(loss_and_gradient, devices, in_specs<P<>, P<"data">>, out_specs<P<>>));
+  using program = decltype(step)::program<vec4, vec4>;
+  static_assert(program::num_collectives == 2);
+  static_assert(program::comm_bytes("data") == 2 * 4 + 2 * 16);
+  static_assert(program::comm_bytes("model") == 0);
+  static_assert(program::mesh_axes.text().view() == "mesh{data:?}");
+  static_assert(!program::is_inline);
+  CHECK(program::comm_report() ==
+        "psum f32[] over data: 8 bytes, shard_map_test.cpp:37\n"
+        "psum f32[4] over data: 32 bytes, shard_map_test.cpp:37\n");
+}
+
+TEST_CASE("shard_map: a collective in a loop counts for each trip", "[transform]") {
+  const line devices;
+  constexpr auto f = [](auto x) {
+    return scan([](auto carry, auto row) { return std::pair(carry + psum(row, data), carry); },
+                zeros_like(x[0]), x)
+        .first;
+  };
+  const auto step = shard_map(f, devices, in_specs<P<none, "data">>, out_specs<P<>>);
+  using program = decltype(step)::program<tensor<f32, 3, 4>>;
+  CHECK(program::comm_report() == "");
+  CHECK(program::comm_bytes("data") == 3 * 32);
+}
+
+TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transform]") {
+  const line devices;
+  CHECK(refused<vec4>(centred, devices, in_specs<P<"data">>, out_specs<P<>>) ==
+        "shard_map: output 0 differs between the ranks of data, which its spec does not name: use "
+        "psum or pmean over data, or name it in out_specs");
+  CHECK(refused<vec4>(centred, devices, in_specs<P<"model">>, out_specs<P<>>) ==
+        "P(model) on mesh{data:?}: no mesh axis model; it has data");
+  CHECK(refused<vec4>(centred, devices, in_specs<P<"data", none>>, out_specs<P<"data">>) ==
+        "argument 0 is f32[4]: its spec has 2 entries for 1 axis");
+  CHECK(refused<vec4>(centred, devices, in_specs<P<"data">, P<>>, out_specs<P<"data">>) ==
+        "in_specs has 2 entries, the call 1 arguments: one for each, or one for all");
+  constexpr auto gathered = [](auto x) { return all_gather(x, data); };
+  CHECK(refused<vec4>(gathered, devices, in_specs<P<"data">>, out_specs<P<>>) ==
+        "all_gather: axis data has as many ranks as the communicator: its size must be known when "
+        "the program is built; give it one in the mesh");
+}
