@@ -203,6 +203,7 @@ class bounder {
       case op::all_to_all:
       case op::ppermute:
       case op::axis_index:
+      case op::axis_size:
       case op::carry:
       case op::item:
       case op::enter:

@@ -1,9 +1,9 @@
 // atled/transform/shard_map.hpp: shard_map: a function of the blocks of one rank, run by all ranks
 // of a mesh together. Reads: transform/mesh_axes.hpp, transform/transformed.hpp, comm/single.hpp.
 //
-// The axes of the mesh are axes with names, as those of a vmap are: psum, all_gather, axis_index
-// ... work along them, and a value either differs between ranks or is shared by them
-// (node::varies). SPDX-License-Identifier: MIT
+// The axes of the mesh have names, as those of a vmap may: psum, all_gather ... work along them,
+// and a value either differs between ranks or is shared by them (node::varies).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/comm/single.hpp"

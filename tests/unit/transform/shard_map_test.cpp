@@ -4,6 +4,7 @@
 #include "atled/transform/shard_map.hpp"
 
 #include "atled/ops/collective.hpp"
+#include "atled/ops/creation.hpp"
 #include "atled/ops/elementwise.hpp"
 #include "atled/ops/linalg.hpp"
 #include "atled/ops/reduce.hpp"
@@ -61,21 +62,24 @@ TEST_CASE("shard_map: what is sent is known when the program is built", "[transf
   static_assert(program::mesh_axes.text().view() == "mesh{data:?}");
   static_assert(!program::is_inline);
   CHECK(program::comm_report() ==
-        "psum f32[] over data: 8 bytes, shard_map_test.cpp:37\n"
-        "psum f32[4] over data: 32 bytes, shard_map_test.cpp:37\n");
+        "psum f32[] over data: 8 bytes, shard_map_test.cpp:40\n"
+        "psum f32[4] over data: 32 bytes, shard_map_test.cpp:40\n");
 }
 
 TEST_CASE("shard_map: a collective in a loop counts for each trip", "[transform]") {
   const line devices;
   constexpr auto f = [](auto x) {
     return scan([](auto carry, auto row) { return std::pair(carry + psum(row, data), carry); },
-                zeros_like(x[0]), x)
+                zeros_like(max(x, axis<0>)), x)
         .first;
   };
   const auto step = shard_map(f, devices, in_specs<P<none, "data">>, out_specs<P<>>);
   using program = decltype(step)::program<tensor<f32, 3, 4>>;
-  CHECK(program::comm_report() == "");
-  CHECK(program::comm_bytes("data") == 3 * 32);
+  CHECK(program::comm_report() ==
+        "psum f32[4] over data: 32 bytes, 3 times, shard_map_test.cpp:72\n");
+  static_assert(program::comm_bytes("data") == 3 * 32);
+  CHECK(numbers_of(step(tensor<f32, 3, 4>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) ==
+        std::vector<float>{15, 18, 21, 24});
 }
 
 TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transform]") {
@@ -89,6 +93,14 @@ TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transf
         "argument 0 is f32[4]: its spec has 2 entries for 1 axis");
   CHECK(refused<vec4>(centred, devices, in_specs<P<"data">, P<>>, out_specs<P<"data">>) ==
         "in_specs has 2 entries, the call 1 arguments: one for each, or one for all");
+  constexpr auto summed = [](auto x) {
+    return scan([](auto carry, auto row) { return std::pair(carry + row, carry); },
+                zeros_like(max(x, axis<0>)), x)
+        .first;
+  };
+  CHECK(refused<tensor<f32, 3, 4>>(summed, devices, in_specs<P<"data">>, out_specs<P<"data">>) ==
+        "scan: carry leaf 0 begins as what ranks share and differs between them after a trip: "
+        "begin with pvary(x, axis of data)");
   constexpr auto gathered = [](auto x) { return all_gather(x, data); };
   CHECK(refused<vec4>(gathered, devices, in_specs<P<"data">>, out_specs<P<>>) ==
         "all_gather: axis data has as many ranks as the communicator: its size must be known when "
