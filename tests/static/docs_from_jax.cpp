@@ -203,6 +203,8 @@ constexpr auto careful_step = [](auto model, auto state, auto x) {
   auto model = nn::init<mlp>(key);
   auto state = rule.init(model);
   constexpr auto step = jit(train_step);
+  constexpr auto watched = jit(train_step, debug_nans);
+  static_cast<void>(watched);
   std::tie(model, state) = step(std::move(model), std::move(state), x);  // in place
   using program = decltype(step)::program<mlp<values>, decltype(state), matrix>;
   static_assert(program::peak_bytes < 100'000 && program::flops > 0);

@@ -11,14 +11,25 @@ namespace atled {
 struct by_kernels_option {};
 inline constexpr by_kernels_option by_kernels{};
 
+/// An option of `jit`: a NaN in a result is an error that names the operation that made it.
+struct debug_nans_option {};
+inline constexpr debug_nans_option debug_nans{};
+
 namespace detail {
 
-template <class... Options>
-struct jit_options {};
+template <class Option>
+struct jit_option;
 template <>
-struct jit_options<by_kernels_option> {
+struct jit_option<by_kernels_option> {
   static constexpr bool by_kernels = true;
 };
+template <>
+struct jit_option<debug_nans_option> {
+  static constexpr bool debug_nans = true;
+};
+
+template <class... Options>
+struct jit_options : jit_option<Options>... {};
 
 }  // namespace detail
 
@@ -49,8 +60,12 @@ class jit_function : public transformed<jit_function<F, Options...>>,
 /// Arguments and results are tensors, numbers and trees of them. `decltype(step)::program<Args...>`
 /// holds the facts of the build: text(), peak_bytes, flops, bytes_moved.
 /// Cost: a list of fused kernels; a program of a few thousand numbers is one inlined function,
-/// which `jit(f, by_kernels)` prevents. Ill-formed: the function captures; a shape does not fit
-/// (the sentence names the user's line).
+/// which `jit(f, by_kernels)` prevents.
+/// With `jit(f, debug_nans)` a call throws atled::error if a result holds a NaN: the sentence names
+/// the first operation, on the way to that result, that made one of numbers, with your file and
+/// line, or the loop or branch in whose body it was made. It costs a second program and, in every
+/// call, a look at the results; arguments are not overwritten.
+/// Ill-formed: the function captures; a shape does not fit (the sentence names the user's line).
 template <class F, class... Options>
 [[nodiscard]] constexpr auto jit(F f, const Options&...) {
   return jit_function<F, Options...>(f);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "atled/transform/call_sizes.hpp"
-#include "atled/transform/program.hpp"
+#include "atled/transform/debug_nans.hpp"
 
 #include <concepts>
 #include <type_traits>
@@ -181,6 +181,8 @@ class transformed {
                              detail::traced_function<Derived, std::remove_cvref_t<Args>...>>::ok) {
       static_assert(spell<detail::traced_function<Derived, std::remove_cvref_t<Args>...>>::ok,
                     "atled::jit: the traced function is ill-formed; trace_error<...> says why");
+    } else if constexpr (requires { Derived::debug_nans; }) {
+      return checked(std::as_const(args)...);
     } else {
       using compiled = atled::program<Derived, detail::given_up<detail::is_given_v<Args&&>...>,
                                       std::remove_cvref_t<Args>...>;
@@ -190,6 +192,19 @@ class transformed {
       return detail::call_program<compiled, may_inline>(
           detail::ranks_of(static_cast<const Derived&>(*this)), std::forward<Args>(args)...);
     }
+  }
+
+ private:
+  /// Runs it, and throws if a result holds a NaN.
+  template <class... Args>
+  static auto checked(const Args&... args) {
+    using compiled = program<Args...>;
+    constexpr bool may_inline = !requires {
+      Derived::by_kernels;
+    };
+    auto out = detail::call_program<compiled, may_inline>(args...);
+    if (detail::holds_nan(out)) detail::find_nan<Derived, Args...>(args...);
+    return out;
   }
 };
 
