@@ -199,6 +199,9 @@ class transformed {
   template <class... Args>
   static auto checked(const Args&... args) {
     using compiled = program<Args...>;
+    static_assert(compiled::bounded_sizes.size == 0,
+                  "atled::jit: debug_nans looks at tensors of fixed sizes only: what lies behind "
+                  "the end of a bounded one is no number; give it tensor<f32, 8>");
     constexpr bool may_inline = !requires {
       Derived::by_kernels;
     };
