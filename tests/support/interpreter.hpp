@@ -82,7 +82,7 @@ class interpreter {
     return out;
   }
 
- private:
+ protected:
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] const array& in(int id, int i) const { return values_[index(g_.operand(id, i))]; }
 
@@ -94,7 +94,7 @@ class interpreter {
       case op_kind::elementwise:
         return elementwise(id);
       case op_kind::shape:
-        if (g_[id].code == op::barrier) return in(id, 0);
+        if (g_[id].code == op::barrier || g_[id].code == op::sharding_constraint) return in(id, 0);
         return moved(id);
       case op_kind::index:
         return indexed(id);
@@ -121,6 +121,16 @@ class interpreter {
   // Whatever is called has the value of its first operand, or is for run time alone.
   [[nodiscard]] array called(int id) const {
     if (g_[id].code == op::custom) return in(id, 0);
+    if (g_[id].code == op::extent) {
+      array out(g_.type(id));
+      out.reals[0] = 1;
+      for (int i = 0; i < in(id, 0).type.rank(); ++i) {
+        if (ir::has_axis(g_.attribute(id), i)) {
+          out.reals[0] *= static_cast<double>(in(id, 0).type.dims[i]);
+        }
+      }
+      return out;
+    }
     throw std::runtime_error("the interpreter runs no host function");
   }
 

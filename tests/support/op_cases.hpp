@@ -696,6 +696,8 @@ inline std::vector<op_case> collective_cases(op code) {
     case op::external:
     case op::external_result:
     case op::barrier:
+    case op::sharding_constraint:  // see unit/passes/shard
+    case op::extent:
     case op::carry:  // see unit/ops/control_test.cpp
     case op::item:
     case op::enter:
@@ -711,7 +713,7 @@ inline std::vector<op_case> collective_cases(op code) {
 [[nodiscard]] inline bool has_no_cases(op code) {
   const op_kind kind = info(code).kind;
   return kind == op_kind::call || kind == op_kind::region || code == op::barrier ||
-         code == op::checkpoint_name;
+         code == op::sharding_constraint || code == op::checkpoint_name;
 }
 
 }  // namespace atled::oracle

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/core/mesh.hpp"
 #include "atled/ir/custom_rule.hpp"
 #include "atled/ir/regions.hpp"
 #include "atled/ir/type_rules.hpp"
@@ -22,6 +23,8 @@ class builder {
   graph g{};
   text problem{};
   call_site site{"", 0, ""};
+
+  mesh_shape mesh{};  ///< over which passes/shard.hpp will split what is traced; else without axes
 
   int scope = 0;  ///< of the checkpointed call that is traced; that of their node in rules
 

@@ -149,6 +149,10 @@ struct graph {
   return packed | (static_cast<std::int64_t>(from) << (4 * axis));
 }
 
+/// In attribute 1 of op::sharding_constraint: nothing is moved, but what is split so may be
+/// gathered.
+inline constexpr std::int64_t back_again = 256;
+
 /// From which lane each lane receives, eight lanes an attribute: 0 for none, else the lane + 1.
 struct lane_sources {
   static constexpr int capacity = 136;  // attributes that are left beside the axis, times eight

@@ -120,6 +120,10 @@ enum class op : std::uint8_t {
   custom_part,      ///< one output of a custom_linear; attribute: which
   external,         ///< attributes: host function, calls, mask of operands that move with a call
   external_result,  ///< a part of the bytes of an external; attribute: where it begins
+  // words about a mesh, for passes/shard.hpp, which leaves none of them
+  sharding_constraint,  ///< the identity; attributes: a byte of mesh axes for each axis, and which
+                        ///< of them may be gathered
+  extent,  ///< the number of elements of operand 0 along a mask of axes, on all ranks together
   // for passes alone
   barrier,  ///< operand 0 for nodes from attribute[0] on: see passes/remat.hpp
   // along an axis that has a name (attribute[0], in graph::axes): on its lanes, or its ranks
@@ -357,6 +361,10 @@ struct op_info {
       return {"external_call", call, -1};
     case op::external_result:
       return {"external_result", call, 1};
+    case op::sharding_constraint:
+      return {"with_sharding_constraint", shape, 1};
+    case op::extent:
+      return {"extent", call, 1};
     case op::barrier:
       return {"barrier", shape, 1};
     case op::psum:

@@ -360,6 +360,7 @@ constexpr typed pad_type(const tensor_type& in, const tensor_type& wanted,
     case op::custom_linear:
     case op::custom_part:
     case op::external_result:
+    case op::extent:
     case op::all_gather:
     case op::psum_scatter:
     case op::all_to_all:
@@ -466,6 +467,7 @@ constexpr typed pad_type(const tensor_type& in, const tensor_type& wanted,
     case op::scatter_max:
     case op::custom:
     case op::barrier:
+    case op::sharding_constraint:
     case op::psum:
     case op::pmax:
     case op::pmin:

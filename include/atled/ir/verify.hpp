@@ -26,6 +26,7 @@ constexpr int num_attributes_of(op code, const operand_types& in) {
       return code == op::threefry || code == op::polygamma || code == op::checkpoint_name ? 1 : 0;
     case op_kind::shape:
       if (code == op::reshape) return 0;
+      if (code == op::sharding_constraint) return 2;
       return code == op::slice || code == op::pad ? 2 * in[0].rank() : 1;
     case op_kind::index:
       return code == op::dynamic_slice || code == op::dynamic_update_slice ? 0 : 3;

@@ -30,12 +30,25 @@ constexpr ir::operand sum_over(const ir::operand& x, std::int64_t mask, bool kee
   return reduced(op::reduce_sum, x.as(sum_type(x.type().element)), mask, keep);
 }
 
+/// `total` by the number of elements of `x` along axes, less `ddof`: of all ranks together, where
+/// an axis may be split over a mesh axis whose size is known at run time only.
+constexpr ir::operand over_count(const ir::operand& total, const ir::operand& x, std::int64_t mask,
+                                 int ddof = 0) {
+  ir::builder& b = x.builder();
+  if (total.is_poison() || b.mesh.num_open() == 0) {
+    return ir::per_element(total, x.type().dims, mask, ddof);
+  }
+  const ir::operand count(
+      b, b.append(op::extent, {x.id()}, ir::attribute_list::of(mask), {total.type().element, {}}));
+  return total / (ddof == 0 ? count : count - static_cast<double>(ddof));
+}
+
 /// The mean in the type of its sum, which is floating.
 constexpr ir::operand mean_over(const ir::operand& x, std::int64_t mask, bool keep = false) {
   if (x.is_poison()) return x;
   const tensor_type in = x.type();
   const dtype element = is_floating(in.element) ? sum_type(in.element) : dtype::f32;
-  return ir::per_element(reduced(op::reduce_sum, x.as(element), mask, keep), in.dims, mask);
+  return over_count(reduced(op::reduce_sum, x.as(element), mask, keep), x, mask);
 }
 
 /// The variance in the type of its sum.
@@ -44,8 +57,7 @@ constexpr ir::operand var_over(const ir::operand& x, std::int64_t mask, int ddof
   const shape dims = x.type().dims;
   const ir::operand centre = ir::spread(mean_over(x, mask), dims, mask);
   const ir::operand distance = x - centre;
-  const ir::operand squares = reduced(op::reduce_sum, distance * distance, mask, keep);
-  return ir::per_element(squares, dims, mask, ddof);
+  return over_count(reduced(op::reduce_sum, distance * distance, mask, keep), x, mask, ddof);
 }
 
 /// sqrt(x) with the derivative 0 at 0.

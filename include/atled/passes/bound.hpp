@@ -195,6 +195,8 @@ class bounder {
       case op::external:
       case op::external_result:
       case op::barrier:
+      case op::sharding_constraint:
+      case op::extent:
       case op::psum:
       case op::pmax:
       case op::pmin:

@@ -357,7 +357,10 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::checkpoint_name:  // a name for the value, not for its tangent
     case op::barrier:
       return dx;
+    case op::sharding_constraint:
+      return b.append(op::sharding_constraint, {dx}, b.g.attributes_of(z));
     case op::stop_gradient:
+    case op::extent:
       return ir::no_node;
 
     case op::add:

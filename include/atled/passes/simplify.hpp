@@ -178,6 +178,8 @@ constexpr int simplify_rule(simplifier& b, const moving_node& n) {
     case op::external:
     case op::external_result:
     case op::barrier:
+    case op::sharding_constraint:
+    case op::extent:
     case op::psum:
     case op::pmax:
     case op::pmin:

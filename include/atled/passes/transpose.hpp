@@ -222,6 +222,15 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::neg:
       give(x, b.neg(ct));
       return true;
+    case op::sharding_constraint: {  // what was moved one way may move back without a word
+      ir::attribute_list attributes = b.g.attributes_of(z);
+      if (attributes.values[0] != 0) {
+        attributes.values[1] |= ir::back_again;
+        ct = b.append(op::sharding_constraint, {ct}, attributes);
+      }
+      give(x, ct);
+      return true;
+    }
     case op::checkpoint_name:
     case op::barrier:
       give(x, ct);
@@ -408,6 +417,7 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::custom:
     case op::external:
     case op::external_result:
+    case op::extent:
     case op::pmax:
     case op::pmin:
     case op::axis_index:

@@ -124,6 +124,16 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::variable:  // of an inner transformation, whose work is done
       return n[0];
 
+    case op::sharding_constraint: {  // lanes are not split
+      ir::attribute_list attributes = b.g.attributes_of(n.z);
+      attributes.values[0] <<= 8;
+      return same_op_in_lanes(b, n, attributes);
+    }
+    case op::extent: {
+      const int all =
+          b.append(op::extent, {n[0]}, ir::attribute_list::of(b.g.attribute(n.z) * 2), b.type(n.z));
+      return b.broadcast(all, n.type(b).dims, 0);
+    }
     case op::reshape:
       return b.reshape(n[0], n.type(b).dims);
     case op::broadcast:
