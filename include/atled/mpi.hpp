@@ -1,6 +1,6 @@
 // atled/mpi.hpp: a mesh on MPI ranks, for programs that include it beside atled/atled.hpp.
-// Reads: comm/mpi.hpp. The program itself calls MPI_Init and MPI_Finalize.
+// Reads: comm/mpi_grid.hpp. The program itself calls MPI_Init and MPI_Finalize.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/comm/mpi.hpp"
+#include "atled/comm/mpi_grid.hpp"

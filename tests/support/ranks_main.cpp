@@ -11,6 +11,10 @@
 #endif
 
 #include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <unistd.h>
 
 int main(int argc, char** argv) {
   int provided = 0;
@@ -21,8 +25,15 @@ int main(int argc, char** argv) {
   Catch::Session session;
   if (session.applyCommandLine(argc, argv) != 0) return 2;
   session.configData().abortAfter = 1;  // a rank that goes on alone would wait for the others
-  if (rank != 0) session.configData().outputFilename = "%debug";
+  const std::string report =
+      std::string(argv[0]) + '.' + std::to_string(getpid()) + '.' + std::to_string(rank);
+  if (rank != 0) session.configData().outputFilename = report;
   const int failures = session.run();
+  if (rank != 0) {
+    std::ifstream text(report);
+    if (failures != 0) std::cerr << text.rdbuf() << std::flush;
+    std::remove(report.c_str());
+  }
   if (failures != 0) {
     std::fprintf(stderr, "rank %d: a test failed\n", rank);
     MPI_Abort(MPI_COMM_WORLD, 1);

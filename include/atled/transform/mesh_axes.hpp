@@ -26,6 +26,10 @@ inline constexpr out_specs_option<Spec...> out_specs{};
 
 namespace detail {
 
+/// In place of a spec: the value differs along all axes of the mesh, whatever its rank is.
+struct differs_tag {};
+inline constexpr differs_tag differs{};
+
 /// The specs of the leaves of some trees.
 struct leaf_specs {
   static constexpr int capacity = passes::ids::capacity;
@@ -53,6 +57,8 @@ constexpr void push_specs(const mesh_shape& mesh, leaf_specs& out) {
   using type = std::remove_cv_t<decltype(Spec)>;
   if constexpr (std::is_convertible_v<type, named_spec>) {
     out.push(Spec, mesh, num_leaves_v<Tree>);
+  } else if constexpr (std::is_same_v<type, differs_tag>) {
+    for (int i = 0; i < num_leaves_v<Tree>; ++i) out.axes[out.size++] = 255;
   } else {
     static_assert(num_axes_v<type> == num_members<Tree>(),
                   "atled::shard_map: each<...> must give a spec to each member of a tree");
