@@ -90,23 +90,43 @@ template <class Tree>
   }
 }
 
+template <class Fn, class Tree, class... Others>
+constexpr void for_each_leaf(Fn&& fn, Tree&& tree, Others&&... others);
+
+namespace detail {
+
+/// What `std::get` takes the members of a branch from.
+template <class Tree>
+constexpr decltype(auto) gettable(Tree& tree) {
+  if constexpr (model_like<Tree>) {
+    return tree.tree_members();
+  } else {
+    return (tree);
+  }
+}
+
+// Plain functions in the place of std::apply and lambdas: trees are walked in every program.
+template <std::size_t I, class Fn, class... Branches>
+constexpr void for_each_leaf_of(Fn& fn, Branches&... branches) {
+  for_each_leaf(fn, std::get<I>(branches)...);
+}
+template <std::size_t... I, class Fn, class... Branches>
+constexpr void for_each_leaf_of_all(std::index_sequence<I...>, [[maybe_unused]] Fn& fn,
+                                    [[maybe_unused]] Branches&&... branches) {
+  (for_each_leaf_of<I>(fn, branches...), ...);
+}
+
+}  // namespace detail
+
 /// Calls `fn(leaf, leaves of the other trees at the same place...)` for each leaf, in order.
 template <class Fn, class Tree, class... Others>
 constexpr void for_each_leaf(Fn&& fn, Tree&& tree, Others&&... others) {
   if constexpr (!is_branch_v<Tree>) {
     fn(tree, others...);
   } else {
-    auto members = members_of(tree);
-    [[maybe_unused]] auto rest = std::make_tuple(members_of(others)...);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      [[maybe_unused]] auto at = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
-        std::apply(
-            [&](auto&... other) { for_each_leaf(fn, std::get<J>(members), std::get<J>(other)...); },
-            rest);
-      };
-      (at(std::integral_constant<std::size_t, I>{}), ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<decltype(members)>>{});
+    using members = std::remove_cvref_t<decltype(detail::gettable(tree))>;
+    detail::for_each_leaf_of_all(std::make_index_sequence<std::tuple_size_v<members>>{}, fn,
+                                 detail::gettable(tree), detail::gettable(others)...);
   }
 }
 

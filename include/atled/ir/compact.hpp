@@ -7,17 +7,32 @@
 
 #include <array>
 #include <cstdlib>
-#include <memory>
 #include <new>
+#include <utility>
 
 namespace atled::ir {
 
-struct free_graph {
-  void operator()(graph* g) const noexcept { std::free(g); }
-};
-
 /// A graph on the heap: its unused capacity is zero pages that are never touched.
-using graph_ptr = std::unique_ptr<graph, free_graph>;
+class graph_ptr {
+ public:
+  /// Throws: std::bad_alloc.
+  graph_ptr() : graph_(static_cast<graph*>(std::calloc(1, sizeof(graph)))) {
+    if (graph_ == nullptr) throw std::bad_alloc();
+  }
+  graph_ptr(graph_ptr&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  graph_ptr& operator=(graph_ptr&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+  ~graph_ptr() { std::free(graph_); }
+
+  [[nodiscard]] graph& operator*() const { return *graph_; }
+  [[nodiscard]] graph* operator->() const { return graph_; }
+  [[nodiscard]] graph* get() const { return graph_; }
+
+ private:
+  graph* graph_;
+};
 
 struct graph_sizes {
   std::size_t nodes, operands, attributes, parameters, outputs;
@@ -50,8 +65,7 @@ struct compact_graph {
 
   /// The whole graph again. Throws: std::bad_alloc.
   [[nodiscard]] graph_ptr expand() const {
-    graph_ptr g(static_cast<graph*>(std::calloc(1, sizeof(graph))));
-    if (g == nullptr) throw std::bad_alloc();
+    graph_ptr g;
     for (std::size_t i = 0; i < Sizes.nodes; ++i) g->nodes[i] = nodes[i];
     for (std::size_t i = 0; i < Sizes.operands; ++i) g->operands[i] = operands[i];
     for (std::size_t i = 0; i < Sizes.attributes; ++i) g->attributes[i] = attributes[i];
