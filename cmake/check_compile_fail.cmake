@@ -1,7 +1,8 @@
 # cmake -D SOURCE=<file> -P check_compile_fail.cmake -- <compiler> <option>...
 #
 # The file must not compile: the compiler must print the sentence of line 1, `// expect-error: ...`,
-# with a failed static assertion, in at most 12 lines (or N: line 2, `// expect-lines: N`).
+# with a failed static assertion, in at most 12 lines (or N: line 2, `// expect-lines: N`), not
+# counting by which includes a header was reached.
 # With -DATLED_FIXED it must compile.
 cmake_minimum_required(VERSION 3.25)
 set(command "")
@@ -31,7 +32,8 @@ execute_process(COMMAND ${command} "${SOURCE}" RESULT_VARIABLE status OUTPUT_VAR
 if(status EQUAL 0)
   message(FATAL_ERROR "${SOURCE} compiles; it must fail with: ${sentence}")
 endif()
-string(REGEX MATCHALL "\n" line_ends "${output}")
+string(REGEX REPLACE "(In file included|  +) from [^\n]*:[0-9]+[:,]\n" "" message "${output}")
+string(REGEX MATCHALL "\n" line_ends "${message}")
 list(LENGTH line_ends lines)
 string(REPLACE "', '" "" joined "${output}")  # clang 14 prints a sentence letter by letter
 string(FIND "${joined}" "${sentence}" position)

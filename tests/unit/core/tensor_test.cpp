@@ -49,7 +49,8 @@ static_assert(numbers.rank == 2 && numbers.dims == shape::of({2, 3}));
 static_assert(numbers.type == tensor_type{dtype::i32, shape::of({2, 3})});
 static_assert(array_equal(numbers, tensor<i32, 2, 3>{1, 2, 3, 4, 5, 6}));
 constexpr tensor<f32> three = 3;
-static_assert(three == 3.0F && three.item() == 3.0F && three() == 3.0F);
+constexpr f32 as_number = three;
+static_assert(as_number == 3.0F && three.item() == 3.0F && three() == 3.0F);
 
 template <class X>
 std::string sentence_of_use(const X& x) {

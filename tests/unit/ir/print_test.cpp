@@ -53,7 +53,7 @@ constexpr auto frozen_text() {
 constexpr auto frozen = frozen_text();
 static_assert(std::string_view(frozen.data(), frozen.size()) == sample_text);
 
-std::string number(double value) {
+std::string text_of_number(double value) {
   return std::string(ir::detail::number_text(value).view());
 }
 }  // namespace
@@ -65,17 +65,17 @@ TEST_CASE("print: one equation a line, with shapes and the user's line", "[ir]")
 }
 
 TEST_CASE("print: numbers are short and mean themselves", "[ir]") {
-  CHECK(number(1) == "1.0");
-  CHECK(number(-0.0) == "-0.0");
-  CHECK(number(0.5) == "0.5");
-  CHECK(number(0.044715) == "0.044715");
-  CHECK(number(3.14159265358979) == "3.14159");
-  CHECK(number(123456) == "123456.0");
-  CHECK(number(1e-9) == "1.0e-9");
-  CHECK(number(-2.5e30) == "-2.5e30");
-  CHECK(number(0.999999999) == "1.0");
-  CHECK(number(std::numeric_limits<double>::infinity()) == "inf");
-  CHECK(number(std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(text_of_number(1) == "1.0");
+  CHECK(text_of_number(-0.0) == "-0.0");
+  CHECK(text_of_number(0.5) == "0.5");
+  CHECK(text_of_number(0.044715) == "0.044715");
+  CHECK(text_of_number(3.14159265358979) == "3.14159");
+  CHECK(text_of_number(123456) == "123456.0");
+  CHECK(text_of_number(1e-9) == "1.0e-9");
+  CHECK(text_of_number(-2.5e30) == "-2.5e30");
+  CHECK(text_of_number(0.999999999) == "1.0");
+  CHECK(text_of_number(std::numeric_limits<double>::infinity()) == "inf");
+  CHECK(text_of_number(std::numeric_limits<double>::quiet_NaN()) == "nan");
 }
 
 TEST_CASE("print: names count as letters do", "[ir]") {
