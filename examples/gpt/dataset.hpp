@@ -65,10 +65,15 @@ class batch {
   [[nodiscard]] std::span<const token_id> text() const { return text_; }
   [[nodiscard]] std::span<const token_id> next() const { return next_; }
 
-  /// Rows from random places. There must be more than `context` tokens.
-  void draw(std::span<const token_id> tokens, draws random) {
+  /// Rows from random places, of which part number `part` of a larger batch is taken. There must be
+  /// more than `context` tokens.
+  void draw(std::span<const token_id> tokens, draws random, int part = 0) {
+    const auto places = static_cast<std::int64_t>(tokens.size() - context_);
+    for (std::size_t skipped = static_cast<std::size_t>(part) * text_.size() / context_;
+         skipped > 0; --skipped) {
+      (void)random.below(places);
+    }
     for (std::size_t row = 0; row < text_.size(); row += context_) {
-      const auto places = static_cast<std::int64_t>(tokens.size() - context_);
       copy_row(row, tokens.subspan(static_cast<std::size_t>(random.below(places))));
     }
   }

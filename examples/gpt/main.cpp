@@ -1,9 +1,10 @@
 // gpt/main.cpp: picks the verb; a mistake is one sentence on standard error and exit status 2.
-// Reads: gpt/verbs.hpp.
+// Reads: gpt/verbs.hpp, gpt/ranks.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/core/diagnostic.hpp"
 #include "atled/runtime/threads.hpp"
 
+#include "gpt/ranks.hpp"
 #include "gpt/verbs.hpp"
 #include <cstdio>
 #include <exception>
@@ -27,6 +28,7 @@ void run(const gpt::options& given, gpt::clock::time_point start) {
 
 int main(int argc, char** argv) {
   const auto start = gpt::clock::now();
+  const gpt::session ranks(argc, argv);
   try {
     const gpt::options given = gpt::parse_options(argc, argv);
     if (given.help) {
@@ -38,9 +40,11 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::bad_alloc&) {
     std::fputs("gpt: memory: not enough of it is free; choose a smaller preset\n", stderr);
+    ranks.fail(1);
     return 1;
   } catch (const std::exception& why) {
     std::fprintf(stderr, "gpt: %s\n", why.what());
+    ranks.fail(2);
     return 2;
   }
 }

@@ -88,13 +88,23 @@ state<values, C> initial_state(std::int64_t seed) {
   return {std::move(weights), std::move(moments)};
 }
 
-/// One step: `std::tie(state, metrics) = step(std::move(state), text, next, rate);`
-inline constexpr auto train_step = [](auto state, auto text, auto next, auto rate) {
-  const auto [value, gradient] = value_and_grad(loss)(state.model, text, next);
+/// The mean of all ranks, each of which has rows of its own.
+inline constexpr auto mean_loss = [](auto model, auto text, auto next) {
+  return pmean(loss(model, text, next), axis<"data">);
+};
+
+template <auto Loss>
+inline constexpr auto step_down = [](auto state, auto text, auto next, auto rate) {
+  const auto [value, gradient] = value_and_grad(Loss)(state.model, text, next);
   const auto clipped = optim::clip_by_global_norm(gradient, 1.0);
   std::tie(state.model, state.optimizer) =
       optimizer.update(state.model, clipped, state.optimizer, rate);
   return std::pair(state, metrics<tracing>{value, optim::global_norm(gradient)});
 };
+
+/// One step: `std::tie(state, metrics) = step(std::move(state), text, next, rate);`
+inline constexpr auto train_step = step_down<loss>;
+/// The same inside of a mesh: all ranks hold the state and take one step together.
+inline constexpr auto train_step_on_ranks = step_down<mean_loss>;
 
 }  // namespace gpt

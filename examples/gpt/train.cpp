@@ -7,6 +7,7 @@
 #include "gpt/dataset.hpp"
 #include "gpt/evaluate.hpp"
 #include "gpt/progress.hpp"
+#include "gpt/ranks.hpp"
 #include "gpt/run_folder.hpp"
 #include "gpt/verbs.hpp"
 #include <array>
@@ -50,9 +51,10 @@ class trainer {
     data_.emplace(source, *tokenizer_);
     data_->require_enough(preset_->sizes);
     from_ = {0, given.seed, source.name, source.fingerprint};
-    folder_.prepare(given.overwrite);
-    log_.emplace(folder_.metrics_path(),
-                 given.overwrite ? atled::io::log_mode::replace : atled::io::log_mode::create);
+    if (rank() == 0) folder_.prepare(given.overwrite);
+    if (rank() == 0)
+      log_.emplace(folder_.metrics_path(),
+                   given.overwrite ? atled::io::log_mode::replace : atled::io::log_mode::create);
     steps_ = given.steps.value_or(preset_->recipe.steps);
     const double rate = given.rate.value_or(preset_->recipe.rate);
     schedule_ = {.peak = rate, .floor = rate / 10, .warmup = warmup_steps, .decay = steps_};
@@ -61,6 +63,7 @@ class trainer {
   }
 
   void describe(double seconds) const {
+    if (rank() != 0) return;
     const config& c = preset_->sizes;
     std::fprintf(stderr,
                  "preset %s: %lld layers, %lld heads, width %lld, context %lld, batch %lld, "
@@ -71,6 +74,10 @@ class trainer {
     std::fprintf(stderr, "data %s: %zu tokens to learn from, %zu for validation, %zu characters\n",
                  from_.data.c_str(), data_->train().size(), data_->validation().size(),
                  tokenizer_->vocabulary_size());
+    if (num_ranks() > 1) {
+      std::fprintf(stderr, "%d ranks: %lld rows in each step, the gradient is that of all\n",
+                   num_ranks(), integer(c.batch * num_ranks()));
+    }
     if (given_.peak_gflops) {
       std::fprintf(stderr, "MFU: %s, peak %g GFLOP/s\n", mfu_formula, *given_.peak_gflops);
     }
@@ -81,9 +88,9 @@ class trainer {
   void run() {
     progress_line line;
     batch rows(preset_->sizes);
-    for (std::int64_t step = 0; step < steps_ && stop_signal == 0; ++step) {
+    for (std::int64_t step = 0; step < steps_ && !is_stopped(); ++step) {
       const auto begin = clock::now();
-      rows.draw(data_->train(), draws(given_.seed, step));
+      rows.draw(data_->train(), draws(given_.seed, step), rank());
       const double rate = schedule_(step);
       const step_result result = model_->train(rows.text(), rows.next(), static_cast<float>(rate));
       const double seconds = seconds_since(begin);
@@ -108,7 +115,15 @@ class trainer {
  private:
   static long long integer(std::int64_t value) { return value; }
 
-  void save() { folder_.save(*preset_, *model_, *tokenizer_, from_); }
+  /// The ranks stop together, whichever of them was told to.
+  static bool is_stopped() {
+    stop_signal = largest_of_ranks(stop_signal);
+    return stop_signal != 0;
+  }
+
+  void save() {
+    if (rank() == 0) folder_.save(*preset_, *model_, *tokenizer_, from_);
+  }
 
   /// Measures now and then, and after the last step on the whole validation text; saves then.
   void report(progress_line& line, std::int64_t step, const step_result& result, double rate,
@@ -129,6 +144,7 @@ class trainer {
     metrics.emplace_back("tokens_per_s", tokens / seconds);
     metrics.emplace_back("step_ms", seconds * 1e3);
     metrics.emplace_back("gradient_norm", result.gradient_norm);
+    if (rank() != 0) return;  // all ranks hold the same weights: the first reports
     log_->write(metrics);
 
     smoothed_seconds_ = smoothed_seconds_ == 0 ? seconds : 0.9 * smoothed_seconds_ + 0.1 * seconds;
@@ -145,7 +161,7 @@ class trainer {
   }
 
   [[nodiscard]] std::int64_t rows_tokens() const {
-    return preset_->sizes.batch * preset_->sizes.context;
+    return preset_->sizes.batch * preset_->sizes.context * num_ranks();
   }
 
   const options& given_;

@@ -1,10 +1,11 @@
 // gpt/presets/network_of.hpp: the model of one size behind the interface of gpt.hpp.
-// Reads: gpt/model.hpp, gpt/gpt.hpp. Included once by each preset: here its programs are compiled.
-// SPDX-License-Identifier: MIT
+// Reads: gpt/model.hpp, gpt/gpt.hpp, gpt/ranks.hpp. Included once by each preset: here its programs
+// are compiled. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "gpt/gpt.hpp"
 #include "gpt/model.hpp"
+#include "gpt/ranks.hpp"
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -33,7 +34,8 @@ class network_of final : public network {
 
   step_result train(std::span<const token_id> text, std::span<const token_id> next,
                     float rate) override {
-    constexpr auto step = jit(train_step);
+    const auto step = shard_map(train_step_on_ranks, devices(),
+                                in_specs<P<>, P<"data">, P<"data">, P<>>, out_specs<P<>>);
     const batch x(text);
     const batch y(next);
     metrics<values> result;
@@ -43,8 +45,8 @@ class network_of final : public network {
 
   [[nodiscard]] float loss(std::span<const token_id> text,
                            std::span<const token_id> next) override {
-    constexpr auto mean_loss = jit(gpt::loss);
-    return mean_loss(current(), batch(text), batch(next)).item();
+    constexpr auto loss_of = jit(gpt::loss);
+    return loss_of(current(), batch(text), batch(next)).item();
   }
 
   [[nodiscard]] std::span<const float> logits(std::span<const token_id> text) override {

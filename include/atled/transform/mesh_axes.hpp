@@ -111,13 +111,12 @@ constexpr void fail_shard_map(ir::builder& b, const text& why) {
   b.fail("shard_map", why);
 }
 
-/// `argument 0 f32[8] has a spec with 2 entries: ...`, or nothing.
-constexpr text entries_problem(const text& name, const tensor_type& type, int entries) {
-  text out;
-  if (entries <= type.rank()) return out;
-  out << name << " is " << type << ": its spec has " << entries << " entries for " << type.rank()
-      << (type.rank() == 1 ? " axis" : " axes");
-  return out;
+/// `argument 0 is f32[8]: its spec has 2 entries for 1 axis`.
+constexpr void fail_entries(ir::builder& b, const text& name, const tensor_type& type,
+                            int entries) {
+  text why = name;
+  fail_shard_map(b, why << " is " << type << ": its spec has " << entries << " entries for "
+                        << type.rank() << (type.rank() == 1 ? " axis" : " axes"));
 }
 
 /// Opens the axes of a mesh; in place of the leaves of the arguments come variables that differ
@@ -151,13 +150,13 @@ constexpr traced_mesh open_mesh(ir::builder& b, const mesh_shape& mesh,
     int index = 0;
     for_each_leaf(
         [&](auto& leaf) {
-          const text name = leaf_text(tree, static_cast<std::size_t>(argument_at), index++);
+          const int in_tree = index++;
           const int spec = at++;
           if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, expr>) {
-            if (!out.failed && !leaf.is_poison()) {
-              const text why = entries_problem(name, leaf.type(), specs.entries[spec]);
-              if (!why.empty()) fail_shard_map(b, why);
-              out.failed = !why.empty();
+            if (!out.failed && !leaf.is_poison() && specs.entries[spec] > leaf.rank()) {
+              const text name = leaf_text(tree, static_cast<std::size_t>(argument_at), in_tree);
+              fail_entries(b, name, leaf.type(), specs.entries[spec]);
+              out.failed = true;
             }
             if (out.failed || leaf.is_poison()) {
               leaf = {b, ir::poison};
@@ -213,20 +212,17 @@ constexpr auto close_mesh(ir::builder& b, const mesh_shape& mesh, const traced_m
                         "must return tensors computed from its arguments, or trees of them");
           to = {b, ir::poison};
           if (leaf.is_poison() || !b.problem.empty()) return;
-          text name = "output ";
-          name << at;
-          if (const text why = entries_problem(name, leaf.type(), specs.entries[at]);
-              !why.empty()) {
-            fail_shard_map(b, why);
+          if (specs.entries[at] > leaf.rank()) {
+            fail_entries(b, text("output ") << at, leaf.type(), specs.entries[at]);
             return;
           }
-          if (const text axes = unnamed_axes(b, mesh, open, leaf.id(), specs.axes[at]);
-              !axes.empty()) {
-            const call_site& made = b.g[leaf.id()].at;
-            b.fail_as("shard_map", made,
-                      name << " differs between the ranks of " << axes
-                           << ", which its spec does not name: use psum or pmean over " << axes
-                           << ", or name it in out_specs");
+          if ((b.varies(leaf.id()) & open.bits(b, ~std::uint32_t{0}) &
+               ~open.bits(b, specs.axes[at])) != 0) {
+            const text axes = unnamed_axes(b, mesh, open, leaf.id(), specs.axes[at]);
+            b.fail_as("shard_map", b.g[leaf.id()].at,
+                      text("output ") << at << " differs between the ranks of " << axes
+                                      << ", which its spec does not name: use psum or pmean over "
+                                      << axes << ", or name it in out_specs");
             return;
           }
           const int left = b.variable(leaf.id());
