@@ -123,6 +123,7 @@ class memory_planner {
 
   constexpr void run() {
     find_uses();
+    find_waits();
     place_parameters();
     place_outputs();
     for (int i = 0; i < out_.num_steps; ++i) run_step(i);
@@ -151,6 +152,34 @@ class memory_planner {
     }
   }
 
+  // A collective begins where its step stands, and is waited for where its result is first read.
+  constexpr void find_waits() {
+    int first_read[ir::graph::max_nodes]{};  // step + 1
+    for (int i = out_.num_steps - 1; i >= 0; --i) {
+      step& s = out_.steps[i];
+      if (out_.kernels[s.kernel].kind == kernel_kind::collective) {
+        const int result = out_.slots[s.slots_begin + s.num_slots - 1].base;
+        s.wait = first_read[result] > 0 ? first_read[result] - 1 : out_.num_steps;
+        if (s.num_slots > 1) keep_busy(out_.slots[s.slots_begin].base, s.wait);
+        keep_busy(result, s.wait);
+      }
+      for (int k = 0; k < s.num_slots; ++k) {
+        const slot& at = out_.slots[s.slots_begin + k];
+        if (at.base >= 0 && !at.is_output) first_read[at.base] = i + 1;
+      }
+    }
+  }
+  int busy_until_[ir::graph::max_nodes]{};    // a step; what a collective under way reads or writes
+  int next_to_give_[ir::graph::max_nodes]{};  // base + 1: those that are free after one step
+  int first_to_give_[plan::max_steps + 1]{};  // base + 1, by step
+
+  constexpr void keep_busy(int base, int until) {
+    if (until > busy_until_[base]) busy_until_[base] = until;
+  }
+  constexpr void give(int base) {
+    free_.give(out_.place[base].offset, aligned(g_.type(base).bytes()));
+  }
+
   constexpr void place_parameters() {
     for (int i = 0; i < g_.num_parameters; ++i) {
       out_.place[g_.parameters[i]] = location{memory_space::parameter, i, 0};
@@ -173,6 +202,7 @@ class memory_planner {
 
   [[nodiscard]] constexpr bool can_take_over(int id, int parameter) const {
     const int written = first_write_[id];
+    if (busy_until_[parameter] >= written) return false;
     if (last_use_[parameter] < written) return true;
     if (last_use_[parameter] > written) return false;
     const step& s = out_.steps[written - 1];
@@ -201,8 +231,14 @@ class memory_planner {
       if (base < 0 || last_use_[base] != i + 1 || !placed_[base] || released_[base]) continue;
       if (is_late(base)) continue;
       released_[base] = true;
-      free_.give(out_.place[base].offset, aligned(g_.type(base).bytes()));
+      if (busy_until_[base] <= i + 1) {
+        give(base);
+      } else {
+        next_to_give_[base] = first_to_give_[busy_until_[base] - 1];
+        first_to_give_[busy_until_[base] - 1] = base + 1;
+      }
     }
+    for (int next = first_to_give_[i]; next != 0; next = next_to_give_[next - 1]) give(next - 1);
   }
   bool placed_[ir::graph::max_nodes]{};
   bool released_[ir::graph::max_nodes]{};
@@ -225,6 +261,8 @@ class memory_planner {
         const int in = out_.slots[s.slots_begin + l].base;
         if (in < 0 || in == base || !in_arena(in) || !placed_[in] || released_[in]) continue;
         if (last_use_[in] != i + 1 || is_late(in)) continue;
+        const bool is_own = out_.kernels[s.kernel].kind == kernel_kind::collective;
+        if (busy_until_[in] > i && !is_own) continue;
         if (aligned(g_.type(in).bytes()) != bytes) continue;
         if (g_.type(in).element != g_.type(base).element) continue;
         if (out_.slots[s.slots_begin + l].is_output) continue;

@@ -108,6 +108,8 @@ struct step {
   std::int64_t lhs_k, rhs_k;  ///< dots: strides along it
   dot_limits limits;          ///< dots
   int reductions;             ///< loops: number of partial results
+  int wait;                   ///< collectives: done before this step begins; until then it is under
+                              ///< way, and its operand and result are not touched
 };
 
 /// For each output the parameter whose buffer it may take over (given up by the caller), or -1; -2

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 namespace atled::runtime {
 
@@ -150,16 +151,70 @@ struct ring_neighbours {
   return out;
 }
 
-/// Blocks until: all ranks of the axis have entered, or the time limit ends the job.
-inline void run_collective(const collective_call& c, std::byte* const* slots, comm::grid& grid) {
-  comm::communicator& ranks = grid.along(c.axis);
-  if (c.is_sent()) {
-    ranks.run(to_comm_call(c, slots, ranks));
-  } else {
-    const i32 number = c.code == op::axis_index ? ranks.rank() : ranks.size();
-    std::memcpy(slots[0], &number, sizeof number);
+/// The collectives of a program that are under way.
+class pending_calls {
+ public:
+  /// Begins a call that must be done before step `wait`, or makes it where that is the next.
+  ///
+  /// Blocks until: all ranks have entered, where the result is read at once.
+  void start(const collective_call& c, std::byte* const* slots, comm::grid& grid, int step,
+             int wait) {
+    comm::communicator& ranks = grid.along(c.axis);
+    if (!c.is_sent()) {
+      const i32 number = c.code == op::axis_index ? ranks.rank() : ranks.size();
+      std::memcpy(slots[0], &number, sizeof number);
+      return;
+    }
+    const comm::call call = to_comm_call(c, slots, ranks);
+    if (wait <= step + 1) return ranks.run(call);
+    if (count_ == capacity) finish_before(calls_[0].wait);
+    comm::request request = ranks.start(call);
+    if (request.is_done()) return;
+    calls_[count_++] = {&ranks, request, wait};
+    if (wait < first_wait_) first_wait_ = wait;
   }
-}
+
+  /// Before a step: what it reads is done, the others move on.
+  void before(int step) {
+    if (count_ == 0) return;
+    if (step >= first_wait_) {
+      finish_before(step);
+    } else {
+      static_cast<void>(calls_[0].ranks->test(calls_[0].request));
+    }
+  }
+  void finish_all() {
+    if (count_ > 0) finish_before(never);
+  }
+
+ private:
+  static constexpr int capacity = 8;  // what a communicator has under way at most
+  static constexpr int never = std::numeric_limits<int>::max();
+  struct pending_call {
+    comm::communicator* ranks;
+    comm::request request;
+    int wait;
+  };
+
+  /// Waits for all calls that must be done before this step, in the order in which they began.
+  void finish_before(int step) {
+    int kept = 0;
+    first_wait_ = never;
+    for (int i = 0; i < count_; ++i) {
+      if (calls_[i].wait <= step) {
+        calls_[i].ranks->wait(calls_[i].request);
+      } else {
+        if (calls_[i].wait < first_wait_) first_wait_ = calls_[i].wait;
+        calls_[kept++] = calls_[i];
+      }
+    }
+    count_ = kept;
+  }
+
+  pending_call calls_[capacity];
+  int count_ = 0;
+  int first_wait_ = never;
+};
 
 }  // namespace detail
 }  // namespace atled::runtime

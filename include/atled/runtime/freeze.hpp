@@ -23,6 +23,7 @@ struct frozen_step {
   int kernel;
   int region;      ///< among the program's loops and conds, or -1
   int collective;  ///< among its collectives, or -1
+  int wait;        ///< of a collective: the step before which it must be done
   int slots_begin;
   int num_slots;
   step_data data;
@@ -306,6 +307,7 @@ template <frozen_sizes Sizes>
     f.collective = -1;
     if (is_collective) {
       f.collective = static_cast<int>(collectives);
+      f.wait = s.wait;
       out.collectives[collectives++] = collective_call::of(g, s.node);
     }
     f.slots_begin = static_cast<int>(slots);

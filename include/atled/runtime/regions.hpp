@@ -95,8 +95,10 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
     if (at.space == passes::memory_space::output) return outputs[at.index] + at.offset;
     return memory + at.offset;
   };
+  pending_calls calls;
   for (int i = 0; i < p.num_steps; ++i) {
     const frozen_step& s = p.steps[i];
+    calls.before(i);
     const slot_place* const places = p.places + s.slots_begin;
     if (s.region >= 0) {
       std::byte* const own = memory + aligned(p.arena_bytes);
@@ -108,7 +110,7 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
     std::byte* slots[loops::max_loop_slots];
     for (int k = 0; k < s.num_slots; ++k) slots[k] = place(places[k]);
     if (s.collective >= 0) {
-      run_collective(p.collectives[s.collective], slots, *shared.ranks);
+      calls.start(p.collectives[s.collective], slots, *shared.ranks, i, s.wait);
       continue;
     }
     step_data data = s.data;
@@ -118,6 +120,7 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
     data.numbers = p.numbers + p.first_number[i];
     p.kernels[s.kernel](data, slots, shared.workspace, shared.threads);
   }
+  calls.finish_all();
   for (int i = 0; i < p.num_late; ++i) {
     const late_output& late = p.late[i];
     std::memcpy(outputs[late.output], memory + late.offset, static_cast<std::size_t>(late.bytes));
