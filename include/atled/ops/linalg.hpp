@@ -142,7 +142,7 @@ constexpr expr batched_matmul(const product& p) {
   ir::builder& b = x.builder();
   const ir::operand y = ir::flattened(ir::operand(b, rhs.id()));
   if (x.is_poison() || y.is_poison()) return {b, ir::poison};
-  const shape dims = shape::of({x.type().size(), y.type().size()});
+  const shape dims = shape::of({x.type().dims[0], y.type().dims[0]});
   return ir::spread(x, dims, 2) * ir::spread(y, dims, 1);
 }
 

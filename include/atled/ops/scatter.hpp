@@ -44,6 +44,7 @@ constexpr ir::operand flat_updates(const ir::operand& updates, const ir::operand
   ir::builder& b = updates.builder();
   const shape dims = updates.type().dims;
   const int rank = indices.type().rank();
+  if (rank == 1) return updates;
   shape flat{};
   for (int i = 0; i < axis_id; ++i) flat.push(dims[i]);
   flat.push(indices.type().size());
