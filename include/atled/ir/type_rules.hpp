@@ -106,7 +106,7 @@ constexpr typed reduction_type(op code, const tensor_type& in, std::int64_t mask
   std::int64_t count = 1;
   for (int i = 0; i < in.rank(); ++i) {
     if (has_axis(mask, i)) {
-      count *= in.dims[i];
+      count *= bound_of(in.dims[i]);
     } else {
       dims.push(in.dims[i]);
     }

@@ -18,9 +18,26 @@ template <class T, std::int64_t... Dims>
 inline constexpr bool is_tensor_v<tensor_view<T, Dims...>> = true;
 }  // namespace detail
 
+namespace detail {
+/// A loop over plain tensors has fixed sizes.
+template <class X>
+constexpr bool has_fixed_sizes() {
+  if constexpr (is_tensor_v<X>) {
+    constexpr bool is_fixed = X::type.dims.bounded_axes() == 0;
+    static_assert(is_fixed,
+                  "atled: a bounded tensor has a size known at the call only: compute with it "
+                  "inside a function given to jit");
+    return is_fixed;
+  }
+  return true;
+}
+}  // namespace detail
+
 /// A tensor, a view, or an expression over them; never a traced value, never a bare number.
 template <class X>
-concept eager_operand = detail::is_tensor_v<std::remove_cvref_t<X>> || tensor_expression<X>;
+concept eager_operand = (detail::is_tensor_v<std::remove_cvref_t<X>> &&
+                         detail::has_fixed_sizes<std::remove_cvref_t<X>>()) ||
+                        tensor_expression<X>;
 
 template <class X>
 concept eager_or_number = eager_operand<X> || number<std::remove_cvref_t<X>>;
