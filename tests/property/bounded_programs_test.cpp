@@ -198,6 +198,17 @@ TEST_CASE("a donated bounded tensor gives its memory to a result of its type", "
   CHECK(y(63, 7) == 0.0f);
 }
 
+TEST_CASE("a softmax along a bounded axis computes each exponential once", "[property]") {
+  constexpr auto f = jit([](auto x) { return softmax(x); }, by_kernels);
+  const auto kernels = decltype(f)::program<tensor<f32, 4, upto<64>>>::kernels();
+  const auto first = kernels.find("= exp ");
+  REQUIRE(first != std::string::npos);
+  CHECK(kernels.find("= exp ", first + 1) == std::string::npos);
+  const auto y = f(tensor<f32, 4, upto<64>>(tensor<f32, 4, 2>{0, 0, 1, 1, 0, 0, 0, 0}));
+  CHECK(y.sizes() == shape::of({4, 2}));
+  CHECK(y(1, 1) == 0.5f);
+}
+
 TEST_CASE("one plan serves all sizes and takes the bound", "[property]") {
   constexpr auto f = jit([](auto x) { return sum(x * x, 0); });
   using program = decltype(f)::program<tensor<f32, upto<1024>, 64>>;

@@ -197,6 +197,19 @@ constexpr auto careful_step = [](auto model, auto state, auto x) {
   return careful.update(model, grad(loss)(model, x), state);
 };
 
+// ---- sizes that come with the call --------------------------------------------------------------
+using bag_type = tensor<f32, upto<8>>;
+static_assert(is_traced<bag_type, tensor<f32, upto<1024, "tokens">>>([](auto x, auto y) {
+  return std::tuple(x / size(x, 0), zeros_like(x), broadcast_to(x, {4, x.dim(0)}), sum(y));
+}));
+[[maybe_unused]] auto grow() {
+  tensor<f32, upto<8>> bag{1, 2, 3};
+  bag.resize(8);
+  bag.resize(3);
+  bag.push_back(4);
+  return bag;
+}
+
 // ---- calls from outside a trace, and programs ---------------------------------------------------
 [[maybe_unused]] auto calls(const matrix& x) {
   auto key = random::key(0);

@@ -13,6 +13,8 @@
 //                                  it change nothing
 //   windows at computed places     the start is clamped by the size
 //   reverse                        a gather
+//   x - max(x)                     the x that was masked for the maximum, so that a softmax is the
+//                                  one kernel that it is for fixed sizes
 //   loop                           as many trips as the size
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -83,7 +85,12 @@ class bounder {
       case op::reduce_prod:
         return masked_op(b, plain, 0, n.attributes.values[0], filler::one);
       case op::reduce_max:
+        return reduce_max(b, plain);
       case op::reduce_logsumexp:
+        if (lowest_[n[0] < 0 ? 0 : n[0]] == n.attributes.values[0]) return keep(b, plain);
+        return masked_op(b, plain, 0, n.attributes.values[0], filler::smallest);
+      case op::sub:
+        return sub(b, plain);
       case op::argmax:
         return masked_op(b, plain, 0, n.attributes.values[0], filler::smallest);
       case op::reduce_min:
@@ -154,7 +161,6 @@ class bounder {
       case op::stop_gradient:
       case op::checkpoint_name:
       case op::add:
-      case op::sub:
       case op::mul:
       case op::strong_mul:
       case op::div:
@@ -233,6 +239,8 @@ class bounder {
 
   const ir::graph& from_;
   size_list sizes_;
+  int masked_of_[ir::graph::max_nodes]{};        // + 1: what a maximum was taken of
+  std::int64_t lowest_[ir::graph::max_nodes]{};  // axes beyond whose sizes it is -inf
   bool has_parameters_ = false;
   int parameters_[size_list::capacity]{};
 
@@ -314,6 +322,32 @@ class bounder {
     moving_node out = n;
     out.operands[operand] = masked(b, n[operand], dims_of(n, operand), axes, with);
     return keep(b, out);
+  }
+
+  constexpr int reduce_max(ir::builder& b, const moving_node& n) {
+    const std::int64_t axes = n.attributes.values[0];
+    const int x = masked(b, n[0], dims_of(n, 0), axes, filler::smallest);
+    if (x < 0) return ir::poison;
+    if (x != n[0] && is_floating(b.type(x).element)) {
+      masked_of_[n[0]] = x + 1;
+      lowest_[x] = axes;
+    }
+    return b.reduce(op::reduce_max, x, axes);
+  }
+  /// What lies beyond the sizes may be anything, -inf too.
+  constexpr int sub(ir::builder& b, const moving_node& n) {
+    if (n[0] < 0 || n[1] < 0 || masked_of_[n[0]] == 0) return keep(b, n);
+    const int x = masked_of_[n[0]] - 1;
+    const int out = b.sub(x, n[1]);
+    if (is_finite_along(b.g, n[1], lowest_[x])) lowest_[out] = lowest_[x];
+    return out;
+  }
+  /// The same finite number along these axes, as softmax writes its shift.
+  static constexpr bool is_finite_along(const ir::graph& g, int id, std::int64_t axes) {
+    if (g[id].code != op::broadcast || (g.attribute(id) & axes) != 0) return false;
+    const int chosen = g.operand(id, 0);
+    return g[chosen].code == op::select && g[g.operand(chosen, 0)].code == op::is_finite &&
+           g.operand(g.operand(chosen, 0), 0) == g.operand(chosen, 1);
   }
 
   /// A sum of equal numbers is one of them times their count: so a mean divides by the size.
