@@ -7,6 +7,9 @@ target_compile_features(atled_test_main PUBLIC cxx_std_20)
 target_include_directories(atled_test_main PUBLIC "${PROJECT_SOURCE_DIR}/tests"
                                                   "${PROJECT_SOURCE_DIR}/examples")
 target_compile_options(atled_test_main PRIVATE -O0)
+# With the umbrella before it, a local variable of a test may have the name of one of ours: clang
+# reports that, g++ only what hides a local name or a member.
+target_compile_options(atled_test_main PUBLIC $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-shadow>)
 target_link_libraries(atled_test_main PUBLIC Catch2::Catch2 PRIVATE atled_sanitizers)
 
 # What most test files begin with, read once: it is half of what a small test costs. The library
