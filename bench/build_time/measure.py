@@ -9,6 +9,7 @@ cases (a list after the options; all where none is named):
   layers_1 _4 _12 _48  the training step of a GPT of examples/gpt, of so many layers
   chain_100 _1000 _10000        a traced loop of mul, add, tanh of so many nodes
   gradient_100 _1000 _10000     the same, and its gradient
+  transformations_30 _300       ten transformations of a function of so many nodes in one file
 """
 import argparse
 import os
@@ -57,10 +58,33 @@ auto run(const line& x, const line& scale, const line& shift) {{
 }}
 """
 
+TRANSFORMATIONS = """#include "atled/atled.hpp"
+using namespace atled;
+using line = tensor<f32, 16>;
+using lines = tensor<f32, 8, 16>;
+constexpr auto chain = [](auto x, auto scale, auto shift) {{
+  for (int i = 0; i < {size} / 3; ++i) x = tanh(x * scale + shift);
+  return x;
+}};
+constexpr auto total = [](auto x, auto scale, auto shift) {{ return sum(chain(x, scale, shift)); }};
+constexpr auto kept = checkpoint(total);
+auto value(const line& x, const line& s, const line& t) {{ return jit(chain)(x, s, t); }}
+auto gradient(const line& x, const line& s, const line& t) {{ return grad(total)(x, s, t); }}
+auto both(const line& x, const line& s, const line& t) {{ return value_and_grad(total, argnums<0, 1, 2>)(x, s, t); }}
+auto forward(const line& x, const line& s, const line& t) {{ return jvp(chain, std::tuple(x, s, t), std::tuple(s, t, x)); }}
+auto reverse(const line& x, const line& s, const line& t) {{ return vjp(chain, x, s, t).second(x); }}
+auto rows(const line& x, const line& s, const line& t) {{ return jacfwd(chain)(x, s, t); }}
+auto columns(const line& x, const line& s, const line& t) {{ return jacrev(chain)(x, s, t); }}
+auto curvature(const line& x, const line& s, const line& t) {{ return hessian(total)(x, s, t); }}
+auto many(const lines& x, const line& s, const line& t) {{ return vmap(grad(total), in_axes<0, none, none>)(x, s, t); }}
+auto again(const line& x, const line& s, const line& t) {{ return grad(kept)(x, s, t); }}
+"""
+
 CASES = {"eigen": "#include <Eigen/Core>\n", "umbrella": '#include "atled/atled.hpp"\n'}
 CASES |= {f"layers_{n}": LAYERS.format(size=n) for n in (1, 4, 12, 48)}
 CASES |= {f"chain_{n}": CHAIN.format(size=n) for n in (100, 1000, 10000)}
 CASES |= {f"gradient_{n}": GRADIENT.format(size=n) for n in (100, 1000, 10000)}
+CASES |= {f"transformations_{n}": TRANSFORMATIONS.format(size=n) for n in (30, 300)}
 
 
 def arguments():
@@ -116,7 +140,7 @@ def main():
     for compiler in compilers:
         version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
         print(f"# {compiler}: {version.splitlines()[0]}; {chosen.flags}")
-    print(f"{'case':15} {'compiler':9} {'phase':8} {'seconds':>8} {'cpu s':>8} {'peak MB':>8}")
+    print(f"{'case':19} {'compiler':9} {'phase':8} {'seconds':>8} {'cpu s':>8} {'peak MB':>8}")
     with tempfile.TemporaryDirectory() as folder:
         home = chosen.keep or pathlib.Path(folder)
         home.mkdir(parents=True, exist_ok=True)
@@ -142,10 +166,10 @@ def show(key, results):
     name, compiler, phase = key
     failed = [r for r in results if isinstance(r, str)]
     if failed:
-        print(f"{name:15} {compiler:9} {phase:8} {failed[0]}", flush=True)
+        print(f"{name:19} {compiler:9} {phase:8} {failed[0]}", flush=True)
         return
     seconds, processor, peak = (statistics.median(column) for column in zip(*results))
-    print(f"{name:15} {compiler:9} {phase:8} {seconds:8.2f} {processor:8.2f} {peak:8.0f}", flush=True)
+    print(f"{name:19} {compiler:9} {phase:8} {seconds:8.2f} {processor:8.2f} {peak:8.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ constexpr auto orders = [](auto key, auto other, auto chances) {
   return std::tuple(random::permutation(key, 10), random::permutation(other, 2000),
                     random::choice(other, chances, {8}, chances),
                     random::choice(other, chances, {8}),
-                    random::choice_without_replacement(other, chances, 3));
+                    random::choice_without_replacement(other, chances, 3),
+                    random::choice_without_replacement(other, chances, 3, chances));
 };
 constexpr auto accepted = [](auto key, auto rates, auto shapes) {
   return std::tuple(random::poisson(key, rates, {7}), random::loggamma(key, shapes, {6}),
@@ -73,12 +74,13 @@ TEST_CASE("random: formulas of uniform numbers are those of jax.random", "[refer
 
 TEST_CASE("random: orders and choices are those of jax.random", "[reference][random]") {
   const auto chances = vector_of(reference::chances);
-  const auto [ten, many, weighted, plain, some] = jit(orders)(key_0, key_42, chances);
+  const auto [ten, many, weighted, plain, some, likely] = jit(orders)(key_0, key_42, chances);
   CHECK(same_bits(ten, std::span(reference::permutation_10)));
   CHECK(std::ranges::equal(many.span().first(20), reference::permutation_2000));
   CHECK(same_bits(weighted, std::span(reference::choice_weighted)));
   CHECK(same_bits(plain, std::span(reference::choice_plain)));
   CHECK(same_bits(some, std::span(reference::choice_without)));
+  CHECK(same_bits(likely, std::span(reference::choice_without_weighted)));
 }
 
 TEST_CASE("random: numbers that loops accept are those of jax.random", "[reference][random]") {

@@ -149,6 +149,9 @@ inline constexpr f32 choice_plain[] = {0x1.99999a0000000p-4F, 0x1.99999a0000000p
 /// choice(key(42), chances, (3,), False)
 inline constexpr f32 choice_without[] = {0x1.99999a0000000p-3F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-4F};
 
+/// choice(key(42), chances, (3,), False, chances)
+inline constexpr f32 choice_without_weighted[] = {0x1.99999a0000000p-2F, 0x1.3333340000000p-2F, 0x1.99999a0000000p-3F};
+
 /// shapes of the next
 inline constexpr f32 shapes[] = {0x1.99999a0000000p-5F, 0x1.0000000000000p-1F, 0x1.0000000000000p+0F, 0x1.4000000000000p+1F, 0x1.4000000000000p+3F, 0x1.2c00000000000p+8F};
 

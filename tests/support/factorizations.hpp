@@ -145,6 +145,29 @@ inline void orthogonalize(matrix& u, matrix& v) {
   }
 }
 
+/// Column `j` as a unit vector orthogonal to the columns before it.
+inline void complete_column(matrix& u, std::size_t rows, std::size_t j) {
+  double longest = -1;
+  std::vector<double> best(rows);
+  for (std::size_t k = 0; k < rows; ++k) {
+    std::vector<double> x(rows);
+    x[k] = 1;
+    for (int twice = 0; twice < 2; ++twice) {
+      for (std::size_t c = 0; c < j; ++c) {
+        double along = 0;
+        for (std::size_t i = 0; i < rows; ++i) along += x[i] * u(i, c);
+        for (std::size_t i = 0; i < rows; ++i) x[i] -= along * u(i, c);
+      }
+    }
+    double length = 0;
+    for (const double value : x) length = std::hypot(length, value);
+    if (length <= longest) continue;
+    longest = length;
+    for (std::size_t i = 0; i < rows; ++i) best[i] = x[i] / length;
+  }
+  for (std::size_t i = 0; i < rows; ++i) u(i, j) = best[i];
+}
+
 inline matrix svd_of(const matrix& a) {
   matrix u = a;
   matrix v(a.cols, a.cols);
@@ -160,7 +183,11 @@ inline matrix svd_of(const matrix& a) {
   matrix out(a.rows + a.cols + 1, a.cols);
   for (std::size_t j = 0; j < a.cols; ++j) {
     const std::size_t from = order[j];
-    for (std::size_t i = 0; i < a.rows; ++i) out(i, j) = s[from] == 0 ? 0 : u(i, from) / s[from];
+    if (s[from] <= 1e-14 * s[order[0]]) {
+      complete_column(out, a.rows, j);
+    } else {
+      for (std::size_t i = 0; i < a.rows; ++i) out(i, j) = u(i, from) / s[from];
+    }
     for (std::size_t i = 0; i < a.cols; ++i) out(a.rows + i, j) = v(i, from);
     out(a.rows + a.cols, j) = s[from];
   }

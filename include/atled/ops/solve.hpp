@@ -208,23 +208,6 @@ constexpr ir::operand least_solved(const ir::operand& a, const ir::operand& y,
   return {sign * detail::parity_of(lu, in.type().element), detail::over_last(op::reduce_sum, logs)};
 }
 
-/// The determinant. Up to 3 x 3 by its definition, and so are its derivatives, also where it is 0;
-/// of larger matrices the gradient is right where it is not 0.
-///
-///   a  f32[..., N, N]     out  f32[...]
-///
-/// Ill-formed: a is no square matrix.
-[[nodiscard]] constexpr expr det(const expr& a, call_site at = call_site::here()) {
-  at = at.in("det");
-  const ir::operand in = detail::begin_matrix(a, at, true);
-  if (in.is_poison()) return in;
-  const std::int64_t size = detail::rows_of(in);
-  if (size >= 1 && size <= 3) return detail::small_det(in);
-  const detail::lu_parts lu = detail::lu_of(in);
-  return detail::over_last(op::reduce_prod, detail::pivots_of(lu, at)) *
-         detail::parity_of(lu, in.type().element);
-}
-
 /// The logarithm of the determinant; NaN where that is negative.
 ///
 /// Gradient: a^-T d_out.

@@ -229,6 +229,34 @@ constexpr folded constant_of(const ir::graph& g, int id) {
 
 }  // namespace detail
 
+/// The value of an elementwise op on one to three known values of type `from`, or none.
+[[nodiscard]] constexpr folded fold_known(op code, dtype from, dtype element, const folded* values,
+                                          int count) {
+  if (code == op::convert) return detail::fold_convert(values[0], from, element);
+  if (code == op::select) return values[values[0].integer != 0 ? 1 : 2];
+  if (code == op::is_finite) return folded::of_integer(detail::is_finite(values[0].real));
+  if (is_compare(code)) {
+    return is_floating(from) ? detail::fold_compare(code, values[0].real, values[1].real)
+                             : detail::fold_compare(code, values[0].integer, values[1].integer);
+  }
+  if (!is_floating(element)) {
+    if (count == 2) {
+      return detail::fold_integers(code, values[0].integer, values[1].integer, element);
+    }
+    if (code == op::neg) return detail::fold_integers(op::sub, 0, values[0].integer, element);
+    if (code == op::logical_not && element == dtype::boolean) {
+      return folded::of_integer(1 - values[0].integer);
+    }
+    return folded::none();
+  }
+  for (int i = 0; i < count; ++i) {
+    if (values[i].real != values[i].real) return folded::none();  // a NaN
+  }
+  const folded out = count == 1 ? detail::fold_function(code, values[0].real)
+                                : detail::fold_reals(code, values[0].real, values[1].real);
+  return out.known && detail::fits(out.real, element) ? out : folded::none();
+}
+
 /// The value of an elementwise node whose operands are constants, or none.
 [[nodiscard]] constexpr folded fold(const ir::graph& g, const moving_node& n) {
   folded values[3]{};
@@ -237,32 +265,7 @@ constexpr folded constant_of(const ir::graph& g, int id) {
     values[i] = detail::constant_of(g, n[i]);
     if (!values[i].known) return folded::none();
   }
-  const dtype from = g.type(n[0]).element;
-  const dtype element = n.type.element;
-  if (n.code == op::convert) return detail::fold_convert(values[0], from, element);
-  if (n.code == op::select) return values[values[0].integer != 0 ? 1 : 2];
-  if (n.code == op::is_finite) return folded::of_integer(detail::is_finite(values[0].real));
-  if (is_compare(n.code)) {
-    return is_floating(from) ? detail::fold_compare(n.code, values[0].real, values[1].real)
-                             : detail::fold_compare(n.code, values[0].integer, values[1].integer);
-  }
-  if (!is_floating(element)) {
-    if (n.num_operands == 2) {
-      return detail::fold_integers(n.code, values[0].integer, values[1].integer, element);
-    }
-    if (n.code == op::neg) return detail::fold_integers(op::sub, 0, values[0].integer, element);
-    if (n.code == op::logical_not && element == dtype::boolean) {
-      return folded::of_integer(1 - values[0].integer);
-    }
-    return folded::none();
-  }
-  for (int i = 0; i < n.num_operands; ++i) {
-    if (values[i].real != values[i].real) return folded::none();  // a NaN
-  }
-  const folded out = n.num_operands == 1
-                         ? detail::fold_function(n.code, values[0].real)
-                         : detail::fold_reals(n.code, values[0].real, values[1].real);
-  return out.known && detail::fits(out.real, element) ? out : folded::none();
+  return fold_known(n.code, g.type(n[0]).element, n.type.element, values, n.num_operands);
 }
 
 /// A constant of a type, as a node.

@@ -205,5 +205,29 @@ constexpr ir::operand poisson_by_rejection(const expr& key, const ir::operand& r
   at = at.in("choice_without_replacement");
   return slice_in_dim(permutation(key, x, 0, at), 0, count, 1, 0, at);
 }
+/// The same with a probability for each element, which need not sum to 1: each draw is among those
+/// that are left, by their probabilities. One of probability 0 comes only when no other is left.
+///
+///   p  f32[N]
+///
+/// Source: Vieira, Gumbel-max trick and weighted reservoir sampling, 2014.
+[[nodiscard]] constexpr expr choice_without_replacement(const expr& key, const expr& x,
+                                                        std::int64_t count, const expr& p,
+                                                        call_site at = call_site::here()) {
+  at = at.in("choice_without_replacement");
+  const ir::operand in(x, at);
+  const ir::operand chances = ir::floating_operand(p, at);
+  ir::builder& b = in.builder();
+  if (in.is_poison() || chances.is_poison()) return {b, ir::poison};
+  if (in.type().rank() == 0 || !(chances.type().dims == shape::of({in.type().dims[0]}))) {
+    text why;
+    return ir::fail(b, why << in.type() << " with probabilities " << chances.type()
+                           << ": there must be one for each row");
+  }
+  const ir::operand noise = detail::gumbel_of(key, chances.type().dims, chances.type().element, at);
+  if (noise.is_poison()) return noise;
+  const expr places = top_k(noise + chances.apply(op::log), count, at).second;
+  return take(x, places, 0, index_mode::clip, 0, at);
+}
 
 }  // namespace atled::random

@@ -27,14 +27,13 @@ namespace detail {
 
 /// The element of operand 0 (of all operands, one behind the other, for a concatenate) that each
 /// element of a node is; -1 for the filler of a pad.
-template <std::int64_t Size>
-constexpr std::array<int, static_cast<std::size_t>(Size)> moved_places(const ir::graph& g, int id) {
-  std::array<int, static_cast<std::size_t>(Size)> out{};
+constexpr void moved_places(const ir::graph& g, int id, int* out) {
   const ir::node& n = g[id];
   const shape& to = n.type.dims;
   const shape from = n.num_operands > 0 ? g.type(g.operand(id, 0)).dims : shape{};
   const shape from_strides = row_major_strides(from);
-  for (std::int64_t i = 0; i < Size; ++i) {
+  const std::int64_t size = n.type.size();
+  for (std::int64_t i = 0; i < size; ++i) {
     std::int64_t index[max_rank]{};
     std::int64_t rest = i;
     for (int a = to.rank - 1; a >= 0; --a) {
@@ -100,8 +99,13 @@ constexpr std::array<int, static_cast<std::size_t>(Size)> moved_places(const ir:
         place = i;
         break;
     }
-    out[static_cast<std::size_t>(i)] = static_cast<int>(place);
+    out[i] = static_cast<int>(place);
   }
+}
+template <std::int64_t Size>
+constexpr std::array<int, static_cast<std::size_t>(Size)> moved_places(const ir::graph& g, int id) {
+  std::array<int, static_cast<std::size_t>(Size)> out{};
+  moved_places(g, id, out.data());
   return out;
 }
 

@@ -10,7 +10,7 @@
 #include "atled/passes/jvp.hpp"
 #include "atled/runtime/comm_report.hpp"
 #include "atled/runtime/describe.hpp"
-#include "atled/runtime/inline_program.hpp"
+#include "atled/runtime/sparse_program.hpp"
 #include "atled/trace/trace.hpp"
 #include "atled/transform/planned.hpp"
 
@@ -355,9 +355,14 @@ class program {
   }
   /// The program is so small that a call is one function, without steps; see
   /// runtime/inline_layout.hpp.
-  static constexpr bool is_inline = runtime::inline_program<planned>::fits;
+  static constexpr bool is_inline =
+      runtime::inline_program<planned>::fits || runtime::sparse_program<planned>::fits;
   static void run_inline(const std::byte* const* parameters, std::byte* const* outputs) {
-    runtime::inline_program<planned>::run(parameters, outputs);
+    if constexpr (runtime::inline_program<planned>::fits) {
+      runtime::inline_program<planned>::run(parameters, outputs);
+    } else {
+      runtime::sparse_program<planned>::run(parameters, outputs);
+    }
   }
   /// The parameter whose memory an output takes over, or -1.
   [[nodiscard]] static constexpr int donor_of(int output) {

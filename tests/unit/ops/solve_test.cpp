@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "atled/ops/solve.hpp"
 
+#include "atled/ops/determinant.hpp"
 #include "atled/ops/elementwise.hpp"
 
 #include "support/catch.hpp"
