@@ -67,7 +67,7 @@ constexpr auto chain = [](auto x, auto scale, auto shift) {{
   return x;
 }};
 constexpr auto total = [](auto x, auto scale, auto shift) {{ return sum(chain(x, scale, shift)); }};
-constexpr auto kept = checkpoint(total);
+constexpr auto lean = checkpoint(total);
 auto value(const line& x, const line& s, const line& t) {{ return jit(chain)(x, s, t); }}
 auto gradient(const line& x, const line& s, const line& t) {{ return grad(total)(x, s, t); }}
 auto both(const line& x, const line& s, const line& t) {{ return value_and_grad(total, argnums<0, 1, 2>)(x, s, t); }}
@@ -77,7 +77,7 @@ auto rows(const line& x, const line& s, const line& t) {{ return jacfwd(chain)(x
 auto columns(const line& x, const line& s, const line& t) {{ return jacrev(chain)(x, s, t); }}
 auto curvature(const line& x, const line& s, const line& t) {{ return hessian(total)(x, s, t); }}
 auto many(const lines& x, const line& s, const line& t) {{ return vmap(grad(total), in_axes<0, none, none>)(x, s, t); }}
-auto again(const line& x, const line& s, const line& t) {{ return grad(kept)(x, s, t); }}
+auto again(const line& x, const line& s, const line& t) {{ return grad(lean)(x, s, t); }}
 """
 
 CASES = {"eigen": "#include <Eigen/Core>\n", "umbrella": '#include "atled/atled.hpp"\n'}

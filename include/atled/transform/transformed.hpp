@@ -205,7 +205,8 @@ class transformed {
     constexpr bool may_inline = !requires {
       Derived::by_kernels;
     };
-    auto out = detail::call_program<compiled, may_inline>(args...);
+    auto out =
+        detail::call_program<compiled, may_inline>(static_cast<comm::grid*>(nullptr), args...);
     if (detail::holds_nan(out)) detail::find_nan<Derived, Args...>(args...);
     return out;
   }
