@@ -313,6 +313,11 @@ std::vector<bounded_case> lanes() {
       {"gradients of rows",
        {rows, shape::of({3})},
        CASE(vmap(grad([](auto u, auto v) { return sum(sin(u * v)); }), in_axes<0, none>)(a, b))},
+      {"jacobians",
+       {line, unused},
+       CASE(jacfwd([](auto u) { return sin(u) * sum(u * u); })(a) *
+            jacrev([](auto u) { return cumsum(u * u, 0); })(a))},
+      {"hessian", {line, unused}, CASE(hessian([](auto u) { return sum(exp(u)) * prod(u); })(a))},
   };
 }
 std::vector<bounded_case> shapes() {

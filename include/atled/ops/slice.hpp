@@ -261,6 +261,9 @@ constexpr expr copies(const ir::operand& in, std::int64_t count, int axis_id, bo
                            << " times: it takes 0 or more copies, and at most 7 axes");
   }
   if (count == 1) return in;
+  if (is_bounded(dims[axis_id])) {
+    return ir::fail(b, why << in.type() << ": axis " << axis_id << " must have a fixed size");
+  }
   shape wide{};
   const int place = of_elements ? axis_id + 1 : axis_id;
   for (int i = 0; i <= dims.rank; ++i) {

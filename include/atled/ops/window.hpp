@@ -90,6 +90,7 @@ constexpr bool complete_window(ir::builder& b, window& w, const shape& dims,
       return failed("strides and dilations must be 1 or more, one for each spatial axis");
     }
     if (w.size[i] < 1) return failed("the window must have an element");
+    if (is_bounded(dims[1 + i])) return failed("spatial axes must have fixed sizes");
     const std::int64_t in = dims[1 + i] == 0 ? 0 : (dims[1 + i] - 1) * w.spread[i] + 1;
     const std::int64_t reach = (w.size[i] - 1) * w.dilation[i] + 1;
     w.low[i] = padding.low[i];

@@ -143,7 +143,7 @@ constexpr ir::operand poisson_by_rejection(const expr& key, const ir::operand& r
   expr places = arange(key, size, dtype::i32, at);
   expr chain = key;
   // Rounds until equal keys in all of them are unlikely: size^3 in words of 32 bits.
-  const auto n = static_cast<double>(size);
+  const auto n = static_cast<double>(bound_of(size));
   for (double left = n * n * n; left > 1; left /= 4294967295.0) {
     const auto [next, drawn_from] = split<2>(chain, at);
     chain = next;

@@ -95,9 +95,14 @@ constexpr void check_jacobian(jacobian_call& call) {
   }
 }
 
+/// Number of basis vectors: that of a vector may come with the call.
+constexpr std::int64_t num_directions(const tensor_type& type) {
+  return type.rank() == 1 ? type.dims[0] : type.size();
+}
+
 /// All basis vectors of a type, one after the other along axis 0.
 constexpr int basis_of(ir::builder& b, const tensor_type& type) {
-  const std::int64_t size = type.size();
+  const std::int64_t size = num_directions(type);
   const tensor_type square{dtype::i32, shape::of({size, size})};
   const int diagonal = b.binary(op::eq, b.iota(square, 0), b.iota(square, 1));
   return b.reshape(b.convert(diagonal, type.element), passes::detail::in_lanes(size, type.dims));
@@ -111,7 +116,7 @@ constexpr void along_basis(ir::builder& b, const passes::ids& linear, int direct
   passes::ids mapped{};
   inputs.push(direction);
   mapped.push(basis_of(b, type));
-  passes::vmap(b, linear, inputs, mapped, type.size(), -1, out);
+  passes::vmap(b, linear, inputs, mapped, num_directions(type), -1, out);
 }
 
 /// Forward: one jvp of all outputs for each input.
@@ -133,7 +138,7 @@ constexpr void push_forward_all(jacobian_call& call) {
     for (int o = 0; o < call.outputs.size; ++o) {
       int id = type.rank() == 0 ? tangents[o] : all.values[o];
       if (id != ir::no_node && type.rank() > 0) {
-        if (!all.is_mapped[o]) id = passes::detail::repeated(b, id, type.size());
+        if (!all.is_mapped[o]) id = passes::detail::repeated(b, id, num_directions(type));
         id = passes::detail::moved_axis(b, id, 0, b.type(call.outputs[o]).rank());
       }
       call.table.values[o * count + i] = id;
@@ -158,7 +163,7 @@ constexpr void pull_back_all(jacobian_call& call) {
     for (int i = 0; i < call.inputs.size; ++i) {
       int id = type.rank() == 0 ? cotangents[i] : all.values[i];
       if (id != ir::no_node && type.rank() > 0 && !all.is_mapped[i]) {
-        id = passes::detail::repeated(b, id, type.size());
+        id = passes::detail::repeated(b, id, num_directions(type));
       }
       call.table.push(id);
     }
