@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace atled::loops {
@@ -67,6 +68,10 @@ template <class T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> operator-(vec<T, N> a) noexcept {
   if constexpr (split<T, N>) {
     return {-a.lo, -a.hi};
+  } else if constexpr (std::floating_point<T> && N > 1) {
+    // As bits, which compilers see through: what depends on minus_abs(-a) is that of a.
+    using bits = detail::int_like<T>;
+    return {detail::as<T, N>(detail::as<bits, N>(a.r) ^ std::numeric_limits<bits>::min())};
   } else {
     return {detail::as<T, N>(-detail::wrapping<T, N>(a.r))};
   }

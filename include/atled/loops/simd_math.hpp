@@ -74,6 +74,13 @@ template <class T, int N>
   }
 }
 
+/// -|v|: one operation, the same for v and -v.
+template <std::floating_point T, int N>
+[[nodiscard]] ATLED_INLINE vec<T, N> minus_abs(vec<T, N> v) noexcept {
+  using I = detail::int_like<T>;
+  return reinterpret<T>(reinterpret<I>(v) | splat<N>(std::numeric_limits<I>::min()));
+}
+
 /// x y, and exactly 0 where a factor is 0, against infinity and NaN too.
 template <std::floating_point T, int N>
 [[nodiscard]] ATLED_INLINE vec<T, N> strong_product(vec<T, N> x, vec<T, N> y) noexcept {

@@ -6,6 +6,7 @@
 #include "atled/passes/close_regions.hpp"
 #include "atled/passes/emit.hpp"
 #include "atled/passes/expand.hpp"
+#include "atled/passes/home.hpp"
 #include "atled/passes/join_regions.hpp"
 #include "atled/passes/memory.hpp"
 #include "atled/passes/remat.hpp"
@@ -52,6 +53,7 @@ struct grouped {
 [[nodiscard]] constexpr storage stored_values(const ir::graph& g, const grouped& in) {
   storage out{};
   choose_storage(g, in.views, in.groups, out);
+  find_homes(g, in.views, in.groups, out);
   return out;
 }
 

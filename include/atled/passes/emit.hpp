@@ -15,7 +15,9 @@ class emitter : public dot_emitter {
   using dot_emitter::dot_emitter;
 
   constexpr void run() {
-    for (int id = 0; id < g_.num_nodes; ++id) out_.stored[id] = kept_.stored[id];
+    for (int id = 0; id < g_.num_nodes; ++id) {
+      out_.stored[id] = kept_.stored[id] && !kept_.moved[id];
+    }
     for (int i = 0; i < kept_.num_groups; ++i) emit_group(kept_.by_level[i]);
   }
 
@@ -30,10 +32,7 @@ class emitter : public dot_emitter {
         emit_dot(at);
         break;
       case group_kind::copy:
-        if (kept_.stored[in.lead]) {
-          emit_copy(in.lead, groups_.copies[groups_.copy_of[in.lead]], in.domain, 0,
-                    row_major_strides(in.domain));
-        }
+        if (kept_.stored[in.lead]) emit_copy_of_operand(in.lead, in.domain);
         break;
       case group_kind::opaque:
         if (kept_.stored[in.lead]) emit_opaque(in.lead);
@@ -41,15 +40,22 @@ class emitter : public dot_emitter {
     }
   }
 
-  constexpr void emit_copy(int id, const view& from, const shape& domain, std::int64_t offset,
-                           const shape& strides) {
+  constexpr void emit_copy_of_operand(int id, const shape& domain) {
+    view to{};
+    reshape_view(place_of(g_, kept_, id), g_.type(id).dims, domain, to);
+    emit_copy(to, groups_.copies[groups_.copy_of[id]], domain);
+  }
+
+  constexpr void emit_copy(const view& to, const view& from, const shape& domain) {
+    if (kept_.moved[from.base]) return;  // it was computed there
+    const int id = to.base;
     begin_kernel(domain);
     const op base = g_[from.base].code;
     int in = -1;
     if (base != op::constant) {
       in = add_slot(from.base, from.offset, from.strides, domain.rank, false);
     }
-    const int to = add_slot(id, offset, strides.dims, domain.rank, true);
+    const int result = add_slot(id, to.offset, to.strides, domain.rank, true);
     slot merged[64]{};
     const shape dims = merge_axes(merged);
     classify(merged, dims);
@@ -67,10 +73,10 @@ class emitter : public dot_emitter {
     instruction out{};
     out.kind = instruction_kind::store;
     out.element = g_[id].type.element;
-    out.walk = merged[to].walk;
+    out.walk = merged[result].walk;
     out.operands[0] = value;
     out.num_operands = 1;
-    out.slot = to;
+    out.slot = result;
     out.stage = 1;
     emit(out);
     step s{};
@@ -82,20 +88,19 @@ class emitter : public dot_emitter {
 
   constexpr void emit_opaque(int id) {
     const ir::node& n = g_[id];
-    const shape strides = row_major_strides(n.type.dims);
     switch (n.code) {
       case op::concatenate: {
         const auto axis = static_cast<int>(g_.attribute(id));
-        std::int64_t at = 0;
+        view to = place_of(g_, kept_, id);
         for (int k = 0; k < n.num_operands; ++k) {
           const int x = g_.operand(id, k);
-          emit_copy(id, views_.of[x], g_.type(x).dims, at * strides[axis], strides);
-          at += g_.type(x).dims[axis];
+          emit_copy(to, views_.of[x], g_.type(x).dims);
+          to.offset += g_.type(x).dims[axis] * to.strides[axis];
         }
         return;
       }
       case op::pad:
-        emit_pad(id, strides);
+        emit_pad(id);
         return;
       case op::loop:
       case op::cond:
@@ -105,7 +110,7 @@ class emitter : public dot_emitter {
       case op::scatter_max:
       case op::dynamic_update_slice: {
         const int x = g_.operand(id, 0);
-        emit_copy(id, views_.of[x], n.type.dims, 0, strides);
+        emit_copy(contiguous_view(id, n.type.dims), views_.of[x], n.type.dims);
         emit_generic(id, 1);
         return;
       }
@@ -115,15 +120,15 @@ class emitter : public dot_emitter {
     }
   }
 
-  constexpr void emit_pad(int id, const shape& strides) {
+  constexpr void emit_pad(int id) {
     const int x = g_.operand(id, 0);
     const int filler = g_.operand(id, 1);
     const shape& to = g_[id].type.dims;
-    emit_copy(id, view{views_.of[filler].base, views_.of[filler].offset, {}}, to, 0, strides);
+    const view whole = contiguous_view(id, to);
+    emit_copy(whole, view{views_.of[filler].base, views_.of[filler].offset, {}}, to);
     view from = views_.of[x];
     shape domain = g_.type(x).dims;
-    shape steps = strides;
-    std::int64_t offset = 0;
+    view part = whole;
     for (int a = 0; a < to.rank; ++a) {
       const std::int64_t low = g_.attribute(id, a);
       const std::int64_t apart = g_.attribute(id, to.rank + a) + 1;
@@ -131,12 +136,12 @@ class emitter : public dot_emitter {
       const std::int64_t room = to[a] - 1 - low;
       std::int64_t end = room < 0 ? 0 : room / apart + 1;
       if (end > domain[a]) end = domain[a];
-      offset += (low + first * apart) * strides[a];
+      part.offset += (low + first * apart) * whole.strides[a];
       from.offset += first * from.strides[a];
-      steps[a] = strides[a] * apart;
+      part.strides[a] = whole.strides[a] * apart;
       domain[a] = end > first ? end - first : 0;
     }
-    if (domain.size() > 0) emit_copy(id, from, domain, offset, steps);
+    if (domain.size() > 0) emit_copy(part, from, domain);
   }
 
   // One step that runs the bodies; its results are the nodes that follow.

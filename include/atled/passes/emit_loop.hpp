@@ -87,6 +87,10 @@ class loop_emitter : protected kernel_writer {
   }
 
   constexpr int output_slot(int id) {
+    if (kept_.moved[id]) {
+      const view& home = kept_.home[id];
+      return add_slot(home.base, home.offset, home.strides, domain_.rank, true);
+    }
     shape strides{};
     strides.rank = domain_.rank;
     std::int64_t step = 1;
@@ -366,7 +370,8 @@ class loop_emitter : protected kernel_writer {
     i.kind = instruction_kind::store;
     i.element = g_[locals_[l].node].type.element;
     i.walk = merged[s].walk;
-    if (streams_[slots_[s].base] && is_streamable_) i.walk = access::stream;
+    const bool is_home = slots_[s].base == locals_[l].node;
+    if (is_home && streams_[slots_[s].base] && is_streamable_) i.walk = access::stream;
     i.operands[0] = value;
     i.num_operands = 1;
     i.slot = s;

@@ -1,6 +1,6 @@
 // atled/passes/store.hpp: which values leave their kernel through memory, and which are computed
 // again where they are needed.
-// Reads: passes/group.hpp. Next: passes/emit.hpp.
+// Reads: passes/group.hpp. Next: passes/home.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,6 +12,8 @@ namespace atled::passes {
 struct storage {
   static constexpr int max_clones = 1 << 16;
   bool stored[ir::graph::max_nodes];
+  bool moved[ir::graph::max_nodes];  ///< stored in memory of another value: see passes/home.hpp
+  view home[ir::graph::max_nodes];   ///< where, for the axes of its own shape
   int clones[max_clones];
   int num_clones;
   int clones_begin[grouping::max_groups];
@@ -21,6 +23,11 @@ struct storage {
   int by_level[grouping::max_groups];  ///< groups (not merged away), lowest level first
   int num_groups;
 };
+
+/// Where a stored node lies, as a walk along the axes of its own shape.
+[[nodiscard]] constexpr view place_of(const ir::graph& g, const storage& kept, int id) {
+  return kept.moved[id] ? kept.home[id] : detail::contiguous_view(id, g.type(id).dims);
+}
 
 namespace detail {
 
