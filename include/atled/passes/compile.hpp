@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/passes/batch_run.hpp"
 #include "atled/passes/close_regions.hpp"
 #include "atled/passes/emit.hpp"
 #include "atled/passes/expand.hpp"
@@ -68,6 +69,7 @@ struct grouped {
                                     const plan& unordered) {
   plan out = unordered;
   schedule(out);
+  find_runs(g, out);
   place_values(g, donated, out);
   return out;
 }

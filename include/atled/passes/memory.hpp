@@ -203,8 +203,13 @@ class memory_planner {
   [[nodiscard]] constexpr bool can_take_over(int id, int parameter) const {
     const int written = first_write_[id];
     if (busy_until_[parameter] >= written) return false;
-    if (last_use_[parameter] < written) return true;
-    if (last_use_[parameter] > written) return false;
+    const int used = last_use_[parameter];
+    if (used > 0 && written > 0 && out_.run_of[written - 1] != 0 &&
+        out_.run_of[written - 1] == out_.run_of[used - 1]) {
+      return false;  // another item may read it later
+    }
+    if (used < written) return true;
+    if (used > written) return false;
     const step& s = out_.steps[written - 1];
     for (int k = 0; k < s.num_slots; ++k) {
       const slot& at = out_.slots[s.slots_begin + k];
@@ -226,6 +231,14 @@ class memory_planner {
       if (out_.place[at.base].space == memory_space::arena && placed_[at.base]) continue;
       place_result(i, k);
     }
+    if (out_.run_of[i] == 0) {
+      release_after(i);
+    } else if (const batch_run& run = out_.runs[out_.run_of[i] - 1]; run.end == i + 1) {
+      for (int r = run.begin; r < run.end; ++r) release_after(r);  // all items have used it
+    }
+  }
+  constexpr void release_after(int i) {
+    const step& s = out_.steps[i];
     for (int k = 0; k < s.num_slots; ++k) {
       const int base = out_.slots[s.slots_begin + k].base;
       if (base < 0 || last_use_[base] != i + 1 || !placed_[base] || released_[base]) continue;
@@ -247,6 +260,11 @@ class memory_planner {
     return out_.place[base].space == memory_space::arena && out_.place[base].index >= 0;
   }
 
+  // Within a run a result may take the place only of what the run has written: each item its piece.
+  [[nodiscard]] constexpr bool is_of_run(int in, int i) const {
+    return out_.run_of[i] == 0 || out_.run_of[first_write_[in] - 1] == out_.run_of[i];
+  }
+
   constexpr void place_result(int i, int k) {
     const step& s = out_.steps[i];
     const int base = out_.slots[s.slots_begin + k].base;
@@ -260,7 +278,7 @@ class memory_planner {
       for (int l = 0; l < s.num_slots; ++l) {
         const int in = out_.slots[s.slots_begin + l].base;
         if (in < 0 || in == base || !in_arena(in) || !placed_[in] || released_[in]) continue;
-        if (last_use_[in] != i + 1 || is_late(in)) continue;
+        if (last_use_[in] != i + 1 || is_late(in) || !is_of_run(in, i)) continue;
         const bool is_own = out_.kernels[s.kernel].kind == kernel_kind::collective;
         if (busy_until_[in] > i && !is_own) continue;
         if (aligned(g_.type(in).bytes()) != bytes) continue;

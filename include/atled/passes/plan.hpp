@@ -118,6 +118,12 @@ struct donation {
   int parameter_of[ir::graph::max_outputs];
 };
 
+/// Steps [begin, end), which run together, item by item, along a batch: see passes/batch_run.hpp.
+struct batch_run {
+  int begin, end;
+  std::int64_t items;
+};
+
 /// A whole program after planning. Capacities are limits only.
 struct plan {
   static constexpr int max_steps = 1 << 15;
@@ -133,6 +139,9 @@ struct plan {
   int num_kernels;
   instruction instructions[max_instructions];
   int num_instructions;
+  batch_run runs[max_steps / 2];
+  int num_runs;
+  int run_of[max_steps];  ///< + 1; 0 for a step that runs alone
 
   location place[ir::graph::max_nodes];    ///< of each stored node
   bool late_copy[ir::graph::max_outputs];  ///< an output that is moved to its place at the end

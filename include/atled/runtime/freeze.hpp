@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atled/runtime/collective.hpp"
+#include "atled/passes/batch_run.hpp"
 #include "atled/runtime/lower.hpp"
 
 #include <array>
@@ -29,6 +30,20 @@ struct frozen_step {
   step_data data;
 };
 
+/// How one step of a run is cut into items; see passes/batch_run.hpp. Units of `slot_steps`: bytes
+/// from one item to the next along each part, for each slot of the step.
+struct frozen_cut {
+  passes::item_cut cut;
+  std::size_t slot_steps;  ///< the first one, among all
+};
+
+/// Steps [begin, end), which run item by item.
+struct frozen_run {
+  int begin, end;
+  std::int64_t items;
+  std::size_t cuts;  ///< that of the first step, among all
+};
+
 /// An output that is computed in the arena and moved to its place at the end.
 struct late_output {
   int output;
@@ -39,6 +54,7 @@ struct late_output {
 /// Sizes of a program's tables.
 struct frozen_sizes {
   std::size_t steps, slots, strides, partial_sizes, numbers, late, collectives;
+  std::size_t runs, cuts, slot_steps;
 };
 
 namespace detail {
@@ -59,6 +75,10 @@ inline constexpr std::size_t numbers_of_step = 2 * max_rank + 2;
     const passes::step& s = p.steps[i];
     const auto slots = static_cast<std::size_t>(s.num_slots);
     out.slots += slots;
+    if (p.run_of[i] != 0) {
+      out.cuts += 1;
+      out.slot_steps += slots * passes::item_cut::max_parts;
+    }
     if (is_dot(p, s)) {
       out.strides += 5 * slots;
     } else if (is_loop(p, s)) {
@@ -70,6 +90,7 @@ inline constexpr std::size_t numbers_of_step = 2 * max_rank + 2;
       out.numbers += numbers_of_step;
     }
   }
+  out.runs = static_cast<std::size_t>(p.num_runs);
   for (int i = 0; i < num_outputs; ++i) out.late += p.late_copy[i] ? 1 : 0;
   return out;
 }
@@ -275,12 +296,44 @@ struct frozen_tables {
   std::array<std::int64_t, Sizes.numbers> numbers;
   std::array<late_output, Sizes.late> late;
   std::array<collective_call, Sizes.collectives> collectives;
+  std::array<frozen_run, Sizes.runs> runs;
+  std::array<frozen_cut, Sizes.cuts> cuts;
+  std::array<std::int64_t, Sizes.slot_steps> slot_steps;
   std::array<std::size_t, Sizes.steps> first_stride;
   std::array<std::size_t, Sizes.steps> first_partial_size;
   std::array<std::size_t, Sizes.steps> first_number;
   std::int64_t dot_workspace;   ///< for each thread
   std::int64_t loop_workspace;  ///< for all
 };
+
+namespace detail {
+
+/// Writes the runs of a plan.
+template <frozen_sizes Sizes>
+constexpr void freeze_runs(const ir::graph& g, const passes::plan& p, frozen_tables<Sizes>& out) {
+  std::size_t cuts = 0;
+  std::size_t slot_steps = 0;
+  for (int r = 0; r < p.num_runs; ++r) {
+    const passes::batch_run& run = p.runs[r];
+    out.runs[static_cast<std::size_t>(r)] = {run.begin, run.end, run.items, cuts};
+    for (int i = run.begin; i < run.end; ++i) {
+      const passes::step& s = p.steps[i];
+      const passes::item_cut cut = passes::detail::cut_into_items(p, s, run.items);
+      out.cuts[cuts++] = {cut, slot_steps};
+      for (int k = 0; k < s.num_slots; ++k) {
+        const passes::slot& at = p.slots[s.slots_begin + k];
+        const ir::node& base = g[at.base];
+        const std::int64_t size = base.code == op::iota ? 1 : size_of(base.type.element);
+        for (int c = 0; c < passes::item_cut::max_parts; ++c, ++slot_steps) {
+          if (c >= cut.size) continue;
+          out.slot_steps[slot_steps] = at.strides[cut.parts[c].axis] * cut.parts[c].rest * size;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace detail
 
 /// Writes the tables of a plan. Cost: O(slots x rank).
 template <frozen_sizes Sizes>
@@ -366,6 +419,7 @@ template <frozen_sizes Sizes>
       numbers += detail::numbers_of_step;
     }
   }
+  detail::freeze_runs(g, p, out);
   std::size_t late = 0;
   for (int i = 0; i < g.num_outputs; ++i) {
     if (!p.late_copy[i]) continue;

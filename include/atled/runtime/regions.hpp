@@ -8,6 +8,9 @@
 #include "atled/runtime/freeze.hpp"
 
 #include <cstring>
+#ifdef _OPENMP
+#  include <atomic>
+#endif
 
 namespace atled::runtime {
 
@@ -36,6 +39,10 @@ struct frozen_program {
   const region_call* regions;
   const collective_call* collectives;
   int num_collectives;
+  const frozen_run* runs;
+  int num_runs;
+  const frozen_cut* cuts;
+  const std::int64_t* slot_steps;
 };
 
 /// One loop or cond of a program; passes/close_regions.hpp says what its operands are.
@@ -82,10 +89,13 @@ struct call_resources {
 inline void run_region(const region_call& call, std::byte* const* slots, std::byte* memory,
                        const call_resources& shared);
 
-/// `memory` holds the arena and then the memory of the bodies.
-inline void run_steps(const frozen_program& p, const std::byte* const* parameters,
-                      std::byte* const* outputs, std::byte* memory, const call_resources& shared) {
-  const auto place = [&](const slot_place& at) {
+/// Where the values of one call lie.
+struct call_memory {
+  const std::byte* const* parameters;
+  std::byte* const* outputs;
+  std::byte* arena;
+
+  [[nodiscard]] std::byte* operator()(const slot_place& at) const {
     if (at.is_index) {
       return reinterpret_cast<std::byte*>(at.offset);  // NOLINT: an index, not an address
     }
@@ -93,11 +103,86 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
       return const_cast<std::byte*>(parameters[at.index]) + at.offset;  // NOLINT: read only
     }
     if (at.space == passes::memory_space::output) return outputs[at.index] + at.offset;
-    return memory + at.offset;
-  };
+    return arena + at.offset;
+  }
+};
+
+[[nodiscard]] inline step_data data_of(const frozen_program& p, int step) {
+  step_data data = p.steps[step].data;
+  data.strides = p.strides + p.first_stride[step];
+  data.loop.strides = data.strides;
+  data.partial_sizes = p.partial_sizes + p.first_partial_size[step];
+  data.numbers = p.numbers + p.first_number[step];
+  return data;
+}
+
+/// One step of a run, for one item alone.
+inline void run_item(const frozen_program& p, int step, const frozen_cut& how, std::int64_t item,
+                     const call_memory& place, std::byte* workspace) {
+  const frozen_step& s = p.steps[step];
+  std::byte* slots[loops::max_loop_slots];
+  for (int k = 0; k < s.num_slots; ++k) slots[k] = place(p.places[s.slots_begin + k]);
+  step_data data = data_of(p, step);
+  for (int c = how.cut.size; c-- > 0;) {  // the innermost part of the item's number first
+    const passes::item_cut::part& part = how.cut.parts[c];
+    const std::int64_t index = item % part.count;
+    item /= part.count;
+    const std::int64_t* steps = p.slot_steps + how.slot_steps + c;
+    for (int k = 0; k < s.num_slots; ++k, steps += passes::item_cut::max_parts) {
+      slots[k] += index * *steps;
+    }
+    const auto axis = static_cast<std::size_t>(part.axis);
+    if (axis < data.gemm.batch.size()) data.gemm.batch[axis] = part.rest;
+    data.loop.outer[part.axis] = part.rest;
+    data.loop.rows /= part.count;
+  }
+  data.loop.chunks = 1;
+  data.is_parallel = false;
+  p.kernels[s.kernel](data, slots, workspace, 1);
+}
+
+/// The steps of a run, item after item, each of them one thread's.
+inline void run_items(const frozen_program& p, const frozen_run& run, const call_memory& place,
+                      const call_resources& shared) {
+  const frozen_cut* const cuts = p.cuts + run.cuts;
+#ifdef _OPENMP
+  std::atomic<int> next_thread{0};
+#  pragma omp parallel num_threads(shared.threads) if (shared.threads > 1)
+  {
+    std::byte* const mine = shared.workspace + next_thread.fetch_add(1) * p.dot_workspace;
+#  pragma omp for schedule(dynamic)
+    for (std::int64_t item = 0; item < run.items; ++item) {
+      for (int i = run.begin; i < run.end; ++i) {
+        run_item(p, i, cuts[i - run.begin], item, place, mine);
+      }
+    }
+  }
+#else
+  for (std::int64_t item = 0; item < run.items; ++item) {
+    for (int i = run.begin; i < run.end; ++i) {
+      run_item(p, i, cuts[i - run.begin], item, place, shared.workspace);
+    }
+  }
+#endif
+}
+
+/// `memory` holds the arena and then the memory of the bodies.
+inline void run_steps(const frozen_program& p, const std::byte* const* parameters,
+                      std::byte* const* outputs, std::byte* memory, const call_resources& shared) {
+  const call_memory place{parameters, outputs, memory};
   pending_calls calls;
+  int next_run = 0;
   for (int i = 0; i < p.num_steps; ++i) {
     const frozen_step& s = p.steps[i];
+    if (next_run < p.num_runs && p.runs[next_run].begin == i) {
+      const frozen_run& run = p.runs[next_run++];
+      if (run.items >= shared.threads) {
+        calls.before(run.end - 1);
+        run_items(p, run, place, shared);
+        i = run.end - 1;
+        continue;
+      }
+    }
     calls.before(i);
     const slot_place* const places = p.places + s.slots_begin;
     if (s.region >= 0) {
@@ -113,12 +198,7 @@ inline void run_steps(const frozen_program& p, const std::byte* const* parameter
       calls.start(p.collectives[s.collective], slots, *shared.ranks, i, s.wait);
       continue;
     }
-    step_data data = s.data;
-    data.strides = p.strides + p.first_stride[i];
-    data.loop.strides = data.strides;
-    data.partial_sizes = p.partial_sizes + p.first_partial_size[i];
-    data.numbers = p.numbers + p.first_number[i];
-    p.kernels[s.kernel](data, slots, shared.workspace, shared.threads);
+    p.kernels[s.kernel](data_of(p, i), slots, shared.workspace, shared.threads);
   }
   calls.finish_all();
   for (int i = 0; i < p.num_late; ++i) {

@@ -245,7 +245,11 @@ struct lowered_graph {
                                                   tables.first_number.data(),
                                                   regions.data(),
                                                   tables.collectives.data(),
-                                                  static_cast<int>(tables.collectives.size())};
+                                                  static_cast<int>(tables.collectives.size()),
+                                                  tables.runs.data(),
+                                                  static_cast<int>(tables.runs.size()),
+                                                  tables.cuts.data(),
+                                                  tables.slot_steps.data()};
 };
 
 }  // namespace atled::detail
