@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/runtime/collective.hpp"
 #include "atled/passes/batch_run.hpp"
+#include "atled/runtime/collective.hpp"
 #include "atled/runtime/lower.hpp"
 
 #include <array>
