@@ -153,6 +153,7 @@
 #include "atled/passes/jvp_regions.hpp"
 #include "atled/passes/kernel_writer.hpp"
 #include "atled/passes/lanes.hpp"
+#include "atled/passes/late_sums.hpp"
 #include "atled/passes/layout.hpp"
 #include "atled/passes/linear_part.hpp"
 #include "atled/passes/memory.hpp"

@@ -9,6 +9,7 @@
 #include "atled/passes/expand.hpp"
 #include "atled/passes/home.hpp"
 #include "atled/passes/join_regions.hpp"
+#include "atled/passes/late_sums.hpp"
 #include "atled/passes/memory.hpp"
 #include "atled/passes/remat.hpp"
 #include "atled/passes/schedule.hpp"
@@ -20,7 +21,10 @@ namespace atled::passes {
 [[nodiscard]] constexpr ir::graph prepare(const ir::graph& traced) {
   ir::builder simple;
   simplify(traced, simple);
-  return simple.g;
+  if (!has_ranks(simple.g)) return simple.g;
+  ir::builder sent;
+  move_sums(simple.g, sent);
+  return sent.g;
 }
 /// Loops and branches of one region as one.
 [[nodiscard]] constexpr ir::graph joined(const ir::graph& g) {

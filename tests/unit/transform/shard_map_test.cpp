@@ -82,6 +82,17 @@ TEST_CASE("shard_map: a collective in a loop counts for each trip", "[transform]
         std::vector<float>{15, 18, 21, 24});
 }
 
+TEST_CASE("shard_map: a gradient is summed when it is as small as it gets", "[transform]") {
+  const line devices;
+  constexpr auto f = [](auto bias, auto x) {
+    const auto loss_of = [](auto b, auto y) { return pmean(sum(square(y + b) + y * b), data); };
+    return grad(loss_of)(bias, x);
+  };
+  const auto step = shard_map(f, devices, in_specs<P<>, P<"data">>, out_specs<P<>>);
+  using program = decltype(step)::program<vec4, tensor<f32, 64, 4>>;
+  static_assert(program::comm_bytes("data") == 2 * 16);  // not of 64 rows, and not twice
+}
+
 TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transform]") {
   const line devices;
   CHECK(refused<vec4>(centred, devices, in_specs<P<"data">>, out_specs<P<>>) ==
