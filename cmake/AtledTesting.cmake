@@ -109,6 +109,14 @@ endfunction()
 set(ATLED_RANKS_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                             OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
                             OMP_NUM_THREADS=1)
+
+# atled_ranks_environment(<variable> <test>): jobs that run side by side need folders of their own.
+function(atled_ranks_environment variable test)
+  set(folder "${PROJECT_BINARY_DIR}/ranks/${test}")
+  file(MAKE_DIRECTORY "${folder}")
+  set(${variable} ${ATLED_RANKS_ENVIRONMENT} "OMPI_MCA_orte_tmpdir_base=${folder}" PARENT_SCOPE)
+endfunction()
+
 function(atled_add_mpi_test source)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS")
   if(NOT TARGET atled_ranks_main)
@@ -123,10 +131,41 @@ function(atled_add_mpi_test source)
   atled_add_program(test.mpi.${name} test.mpi.${name} SOURCES "${source}")
   target_link_libraries(test.mpi.${name} PRIVATE atled_ranks_main)
   foreach(ranks IN LISTS arg_RANKS)
+    atled_ranks_environment(environment mpi.${name}.${ranks})
     add_test(NAME mpi.${name}.${ranks} COMMAND "${MPIEXEC_EXECUTABLE}" -n ${ranks} --oversubscribe
                                                $<TARGET_FILE:test.mpi.${name}>)
     set_tests_properties(
       mpi.${name}.${ranks} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS ${ranks}
-                                      ENVIRONMENT "${ATLED_RANKS_ENVIRONMENT}")
+                                      ENVIRONMENT "${environment}")
+  endforeach()
+endfunction()
+
+# atled_add_ending_tests(<file>): a program that misbehaves on one of 2 and 4 ranks.
+#
+# Each line `<name> <status>: <regular expression>` of the file beside it, <program>.cases, is a test:
+# told that name, the job must end within 30 s with that status (`not 0`: any but 0) and say what the
+# expression finds.
+function(atled_add_ending_tests source)
+  cmake_path(GET source STEM program)
+  atled_add_program(test.mpi.${program} test.mpi.${program} SOURCES "${source}")
+  cmake_path(REPLACE_EXTENSION source cases OUTPUT_VARIABLE list)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+  file(STRINGS "${list}" cases REGEX "^[a-z]")
+  foreach(line IN LISTS cases)
+    string(REGEX MATCH "^([a-z_]+) ([^:]+): (.*)$" match "${line}")
+    set(name "${CMAKE_MATCH_1}")
+    set(status "${CMAKE_MATCH_2}")
+    set(pattern "${CMAKE_MATCH_3}")
+    foreach(ranks IN ITEMS 2 4)
+      atled_ranks_environment(environment mpi.${program}.${name}.${ranks})
+      add_test(
+        NAME mpi.${program}.${name}.${ranks}
+        COMMAND "${CMAKE_COMMAND}" -D "STATUS=${status}" -D "PATTERN=${pattern}" -P
+                "${PROJECT_SOURCE_DIR}/cmake/check_ending.cmake" -- "${MPIEXEC_EXECUTABLE}" -n
+                ${ranks} --oversubscribe $<TARGET_FILE:test.mpi.${program}> ${name})
+      set_tests_properties(
+        mpi.${program}.${name}.${ranks} PROPERTIES LABELS mpi TIMEOUT 60 ENVIRONMENT
+                                                   "${environment}")
+    endforeach()
   endforeach()
 endfunction()

@@ -30,10 +30,10 @@ struct mpi_ranks {
   mpi_options options{};
 };
 
-/// The mesh that was made last: through it a guard says why the job ends.
-[[nodiscard]] inline watch_setting*& latest_watch() noexcept {
-  static watch_setting* setting = nullptr;
-  return setting;
+/// The board of the mesh that was made last: ranks agree there on who says why the job ends.
+[[nodiscard]] inline board*& latest_board() noexcept {
+  static board* latest = nullptr;
+  return latest;
 }
 
 /// A mesh on MPI ranks.
@@ -54,6 +54,7 @@ class mpi_grid final : public grid {
     }
     all_comm_ = duplicate(ranks.comm);
     MPI_Comm_rank(all_comm_.get(), &rank_);
+    watch_.rank = rank_;
     MPI_Comm_size(all_comm_.get(), &size_);
     sizes_ = resolve_sizes(axes, size_);
 
@@ -70,12 +71,12 @@ class mpi_grid final : public grid {
     for (unsigned a = 0; a < num; ++a) {
       groups_.push_back({1U << a, make_group(1U << a, axis_names_[a])});
     }
-    latest_watch() = &watch_;
+    latest_board() = watch_.shared;
   }
 
-  /// Blocks until: all ranks do so, or the time limit ends the job; not while an exception unwinds.
+  /// Blocks until: all ranks do so, or twice the time limit ends the job; an exception waits for
+  /// none.
   ~mpi_grid() override {
-    if (latest_watch() == &watch_) latest_watch() = nullptr;
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
     if (is_finalized != 0 || std::uncaught_exceptions() > num_exceptions_) {
@@ -84,6 +85,7 @@ class mpi_grid final : public grid {
       abandon();
       return;
     }
+    if (latest_board() == watch_.shared) latest_board() = nullptr;
     if (sighting* s = watch_.mine()) s->state.store(sighting::gone);
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Ibarrier(all_comm_.get(), &r);
@@ -114,6 +116,7 @@ class mpi_grid final : public grid {
   }
 
   void note_step(std::int64_t step) override {
+    require_mpi(name_.view());
     if (sighting* s = watch_.mine()) s->step.store(step, std::memory_order_relaxed);
   }
   void set_time_limit(double seconds) override { watch_.limit = seconds; }
@@ -165,7 +168,8 @@ class mpi_grid final : public grid {
     MPI_Errhandler before = MPI_ERRHANDLER_NULL;
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    const int status = MPI_Comm_idup(users, &copy, &r);
+    int status = MPI_Comm_rank(users, &watch_.rank);
+    if (status == MPI_SUCCESS) status = MPI_Comm_idup(users, &copy, &r);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
     MPI_Errhandler_free(&before);
     check_mpi(status, name_.view());

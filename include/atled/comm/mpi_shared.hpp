@@ -116,6 +116,9 @@ class shared_communicator final : public communicator {
 
   /// Tells the others, with the data if it is small.
   open_call& enter(const call& c) {
+    int is_finalized = 0;  // MPI has taken the memory back
+    MPI_Finalized(&is_finalized);
+    if (is_finalized != 0) require_mpi(messages_->group().describe(c, 0).view());
     const std::int64_t number = num_calls_ + 1;
     open_call& o = record(number);
     if (!o.is_done) complete(o);  // so the slot of 2 * max_open calls ago is read by all

@@ -93,6 +93,7 @@ inline void spin_once() {
 struct watch_setting {
   board* shared = nullptr;  // null: nobody can be seen
   int place = 0;            // of this rank on the board
+  int rank = 0;             // in the mesh
   double limit = 300;       // seconds; 0 is for ever
   int spins = 2000;         // before the core is given to others
   bool is_crowded = false;  // more ranks on this host than cores
@@ -107,9 +108,10 @@ struct watch_setting {
   }
 };
 
-/// Says why the job ends, once for all ranks of the host, and ends it.
+/// Says why the job ends, once for all ranks of the host if they share a board, and ends it.
 [[noreturn]] inline void end_job(const watch_setting& setting, std::string_view sentence) {
   int nobody = 0;
+  if (setting.shared == nullptr && setting.rank != 0) detail::rest(1'000'000'000);  // 0 is first
   if (setting.shared == nullptr || setting.shared->speaker.compare_exchange_strong(nobody, 1)) {
     std::string line(sentence);
     line += '\n';
@@ -183,11 +185,15 @@ class watched_group {
     return -1;
   }
 
-  /// Says which rank has not come for so long, where it was last seen, and ends the job.
-  [[noreturn]] void give_up(const call& c, std::int64_t number, double waited) const {
+  /// The sentence about a call that has waited so many seconds: who is missing, and where it is.
+  [[nodiscard]] text describe_wait(const call& c, std::int64_t number, double waited) const {
     text out = describe(c, number);
-    out << ", " << c.where.type << ": " << who_is_missing(c, number, waited);
-    end_job(*setting_, out.view());
+    return out << ", " << c.where.type << ": " << who_is_missing(c, number, waited);
+  }
+
+  /// Says so, and ends the job.
+  [[noreturn]] void give_up(const call& c, std::int64_t number, double waited) const {
+    end_job(*setting_, describe_wait(c, number, waited).view());
   }
 
  private:
@@ -260,7 +266,10 @@ class watched_group {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       polls.push_back(seen(r) == nullptr ? 0 : seen(r)->polls.load());
     }
-    detail::rest(300'000'000);
+    for (int i = 0; i < 30; ++i) {  // whoever waits as this rank does is alive
+      detail::rest(10'000'000);
+      if (sighting* s = setting_->mine()) s->polls.fetch_add(1);
+    }
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const sighting* s = seen(r);
       if (s == nullptr || r == me || s->polls.load() != polls[r]) continue;
