@@ -6,6 +6,7 @@
 #include "atled/nn/init.hpp"
 #include "atled/ops/index.hpp"
 #include "atled/ops/linalg.hpp"
+#include "atled/trace/split_leaves.hpp"
 
 namespace atled::nn {
 
@@ -15,9 +16,10 @@ namespace atled::nn {
 ///
 /// An index outside gives zeros.
 /// Gradient: the rows of d_out are added where they were taken from.
-template <class K, element T, std::int64_t V, std::int64_t C>
+/// Sharding: `Spec` splits the table: P<"model", none> by symbols: the vectors are a partial sum.
+template <class K, element T, std::int64_t V, std::int64_t C, auto Spec = P<>>
 struct embedding {
-  typename K::template leaf<T, V, C> weight;
+  leaf_of<K, Spec, T, V, C> weight;
   ATLED_TREE(embedding, weight)
 
   [[nodiscard]] constexpr expr operator()(const expr& indices,

@@ -5,6 +5,7 @@
 
 #include "atled/nn/init.hpp"
 #include "atled/ops/linalg.hpp"
+#include "atled/trace/split_leaves.hpp"
 
 namespace atled::nn {
 
@@ -13,11 +14,13 @@ namespace atled::nn {
 ///   x  T[..., In]     weight  T[In, Out]     bias  T[Out]     out  T[..., Out]
 ///
 /// Cost: 2*In*Out flops for each row; one `op::dot` with the bias in its epilogue.
+/// Sharding: `Spec` splits the weight: P<none, "model"> by columns, and the bias with them;
+/// P<"model", none> by rows: then the result is a partial sum, and one all_reduce follows.
 /// Ill-formed: the last axis of x is not In.
-template <class K, element T, std::int64_t In, std::int64_t Out>
+template <class K, element T, std::int64_t In, std::int64_t Out, auto Spec = P<>>
 struct linear {
-  typename K::template leaf<T, In, Out> weight;
-  typename K::template leaf<T, Out> bias;
+  leaf_of<K, Spec, T, In, Out> weight;
+  leaf_of<K, spec_of_axis<Spec, 1>, T, Out> bias;
   ATLED_TREE(linear, weight, bias)
 
   [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {

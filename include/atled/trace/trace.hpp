@@ -148,18 +148,24 @@ constexpr void set_outputs(builder& b, const Tree& result) {
 template <class F, class... Args>
 using traced_result_t = std::remove_cvref_t<std::invoke_result_t<const F&, traced_t<Args>...>>;
 
-/// Traces `F{}` on arguments of the types `Args` into `b`.
-///
-/// Cost: that of running the function in the compiler, about 0.2 ms an operation.
-template <class F, class... Args>
-constexpr void trace(builder& b) {
-  std::tuple<traced_t<Args>...> arguments{make_parameters<Args>(b)...};
+/// Traces `F{}` on arguments that hold the parameters of `b`.
+template <class F, class... Traced>
+constexpr void trace_on(builder& b, std::tuple<Traced...>& arguments) {
   set_outputs(b, std::apply([](auto&... argument) { return F{}(argument...); }, arguments));
   if (const int i = escaped_output(b.g); i >= 0) {
     b.site = {b.g[b.g.outputs[i]].at.file, b.g[b.g.outputs[i]].at.line, ""};
     text why = "output ";
     b.fail("jit", why << i << " is a value inside of a loop or branch: return it from the body");
   }
+}
+
+/// Traces `F{}` on arguments of the types `Args` into `b`.
+///
+/// Cost: that of running the function in the compiler, about 0.2 ms an operation.
+template <class F, class... Args>
+constexpr void trace(builder& b) {
+  std::tuple<traced_t<Args>...> arguments{make_parameters<Args>(b)...};
+  trace_on<F>(b, arguments);
 }
 
 }  // namespace ir

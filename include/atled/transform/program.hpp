@@ -127,7 +127,7 @@ auto stacked_by(std::index_sequence<Axis...>) -> stacked<Lead.dims.dims[Axis]...
 template <class Model, class Program, int Offset>
   requires model_like<Model>
 struct result_tree<Model, Program, Offset> {
-  using alone = rebind_t<Model, values>;
+  using alone = rebind_t<Model, typename Program::leaves>;
   static constexpr leading_sizes lead = leading_sizes_of<alone, Program, Offset>();
   static_assert(
       lead.ok,
@@ -172,7 +172,14 @@ struct result_tree<std::array<T, N>, Program, Offset> {
 template <class F, class... Args>
 struct user_function {
   static constexpr trace_result traced = trace_function<F, Args...>();
+  using leaves = values;
 };
+/// Of a function that is split over a mesh: what one rank runs; see transform/sharded.hpp.
+template <class F, class... Args>
+  requires requires {
+    typename F::template one_rank<Args...>;
+  }
+struct user_function<F, Args...> : F::template one_rank<Args...> {};
 
 constexpr trace_result bound_sizes(const ir::graph& traced) {
   ir::builder b;
@@ -246,6 +253,7 @@ struct function_source
     : expanded_function<F, Args...>,
       closed_function<expanded_function<F, Args...>,
                       (num_regions_of(expanded_function<F, Args...>::open_graph()) > 0)> {
+  using leaves = typename user_function<F, Args...>::leaves;  ///< policy of returned models
   static constexpr passes::donation donated = match_donations(
       Given{}, static_cast<std::tuple<Args...>*>(nullptr), function_source::user_graph());
 };

@@ -1,0 +1,80 @@
+// atled/trace/split_leaves.hpp: models whose leaves say how a mesh splits them: `leaf_of` with a
+// spec in a layer, and the policy `on<grid>`, under which a model holds one rank's blocks.
+// Reads: trace/trace.hpp, core/partition_spec.hpp. Next: nn/linear.hpp, transform/sharded.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "atled/core/partition_spec.hpp"
+#include "atled/trace/trace.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace atled {
+namespace detail {
+
+template <class K, auto Spec, element T, std::int64_t... Dims>
+struct split_leaf_of {
+  using type = typename K::template leaf<T, Dims...>;
+};
+template <class K, auto Spec, element T, std::int64_t... Dims>
+  requires(named_spec(Spec).rank > 0)
+&&requires {
+  typename K::template split_leaf<Spec, T, Dims...>;
+}
+struct split_leaf_of<K, Spec, T, Dims...> {
+  using type = typename K::template split_leaf<Spec, T, Dims...>;
+};
+
+/// What stands for a leaf that declares a spec.
+template <auto Spec, element T, std::int64_t... Dims>
+struct leaf_with_spec {
+  static constexpr tensor_type type{dtype_of<T>(), shape::of({Dims...})};
+  static constexpr named_spec spec = Spec;
+};
+/// The leaf policy that shows which leaves do.
+struct declared_specs {
+  template <element T, std::int64_t... Dims>
+  using leaf = tensor<T, Dims...>;
+  template <auto Spec, element T, std::int64_t... Dims>
+  using split_leaf = leaf_with_spec<Spec, T, Dims...>;
+};
+
+/// The sizes of one rank's block; a size that is not divisible is cut, and refused where it is
+/// used.
+template <class Mesh, auto Spec, std::int64_t... Dims>
+inline constexpr shape block_dims = block_of(Mesh::shape_value,
+                                             resolve(Spec, Mesh::shape_value).spec,
+                                             shape::of({Dims...}));
+template <class Mesh, auto Spec, element T, std::int64_t... Dims, std::size_t... I>
+auto block_tensor(std::index_sequence<I...>)
+    -> tensor<T, block_dims<Mesh, Spec, Dims...>.dims[I]...>;
+
+}  // namespace detail
+
+/// The leaf of a layer, with the spec that the layer was given for it: `leaf_of<K, P<none,
+/// "model">, f32, 784, 128> weight;`. Without a mesh it is `K::leaf<f32, 784, 128>`.
+template <class K, auto Spec, element T, std::int64_t... Dims>
+using leaf_of = typename detail::split_leaf_of<K, Spec, T, Dims...>::type;
+
+/// The leaf policy of a model of which each rank of a mesh holds its blocks: `mlp<on<grid>>`.
+template <class Mesh>
+struct on {
+  template <element T, std::int64_t... Dims>
+  using leaf = tensor<T, Dims...>;
+  template <auto Spec, element T, std::int64_t... Dims>
+  using split_leaf = decltype(detail::block_tensor<Mesh, Spec, T, Dims...>(
+      std::make_index_sequence<sizeof...(Dims)>{}));
+};
+
+/// A P with one entry of another: the spec of a bias is that of the last axis of its weight.
+template <auto Spec, std::size_t Entry>
+inline constexpr auto spec_of_axis = [] {
+  if constexpr (static_cast<int>(Entry) < named_spec(Spec).rank) {
+    return P<named_spec(Spec).entries[Entry]>;
+  } else {
+    return P<>;
+  }
+}();
+
+}  // namespace atled
