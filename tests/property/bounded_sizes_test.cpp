@@ -299,6 +299,13 @@ std::vector<bounded_case> indices() {
       {"set in bounded", {rows, shape::of({3, 3})}, CASE(at(a, q).set(b))},
       {"dynamic_slice", {rows, unused}, CASE(dynamic_slice(a, {2, 1}, {1, 2}))},
       {"dynamic_update_slice", {rows, shape::of({1, 2})}, CASE(dynamic_update_slice(a, b, {3, 1}))},
+      {"a bounded window",
+       {shape::of({7, 3}), rows},
+       CASE(dynamic_slice(a, {q(0), 0}, {b.dim(0), 3}) * b)},
+      {"a bounded update", {shape::of({7, 3}), rows}, CASE(dynamic_update_slice(a, b, {q(1), 0}))},
+      {"an update of two axes",
+       {shape::of({2, 7, 3}), shape::of({1, N, 2})},
+       CASE(dynamic_update_slice(a, b, {1, q(0), q(2)}))},
   };
 }
 std::vector<bounded_case> lanes() {
@@ -318,6 +325,15 @@ std::vector<bounded_case> lanes() {
        CASE(jacfwd([](auto u) { return sin(u) * sum(u * u); })(a) *
             jacrev([](auto u) { return cumsum(u * u, 0); })(a))},
       {"hessian", {line, unused}, CASE(hessian([](auto u) { return sum(exp(u)) * prod(u); })(a))},
+      {"random numbers",
+       {rows, columns},
+       CASE(random::uniform(random::key(q(0)), a.dims(), dtype::f64) +
+            sum(random::normal(random::key(q(1)), b.dims(), dtype::f64))),
+       false},
+      {"a permutation", {rows, unused}, CASE(random::permutation(random::key(q(0)), a))},
+      {"attention in a window",
+       {shape::of({1, N, 2, 4}), shape::of({1, N, 2, 4})},
+       CASE(nn::attention(a, a * 0.5, b, {.is_causal = true, .window = 2}))},
   };
 }
 std::vector<bounded_case> shapes() {

@@ -156,11 +156,12 @@ constexpr typed no_fixed_parts(const tensor_type& type, int axis) {
                            << "only, so it has no fixed parts; use take or dynamic_slice");
 }
 
-/// A window that is taken or written at computed places: bounded axes whole, or a fixed part.
+/// A window that is taken or written at computed places: of a bounded axis all, or a fixed part.
 constexpr typed window_type(const tensor_type& in, const tensor_type& window,
                             const tensor_type& out) {
   for (int i = 0; i < in.rank() && i < window.rank(); ++i) {
-    if (!is_bounded(window.dims[i]) || window.dims[i] == in.dims[i]) continue;
+    if (!is_bounded(window.dims[i]) || !is_bounded(in.dims[i])) continue;
+    if (window.dims[i] == in.dims[i]) continue;
     text why;
     return typed::failed(why << in << " with a window " << window << ": axis " << i
                              << " of the window must have a fixed size");

@@ -102,7 +102,7 @@ constexpr bool is_index_op(op code, const operand_types& in, const attribute_lis
   const tensor_type& part = code == op::dynamic_slice ? type : in[1];
   if (part.element != in[0].element || part.rank() != in[0].rank()) return false;
   for (int i = 0; i < part.rank(); ++i) {
-    if (part.dims[i] > in[0].dims[i]) return false;
+    if (bound_of(part.dims[i]) > bound_of(in[0].dims[i])) return false;
   }
   return true;
 }

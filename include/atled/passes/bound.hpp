@@ -402,8 +402,9 @@ class bounder {
     return out;
   }
 
-  /// A window of a fixed size begins where all of it lies inside the size; what does not, where the
-  /// size is smaller, is read as zeros.
+  /// A window begins where all of it lies inside the value; of one that is larger than a bounded
+  /// axis, what is not there is read as zeros. Along a fixed axis a bounded window is read by a
+  /// gather, and written by a selection.
   constexpr int window(ir::builder& b, const moving_node& n) const {
     const shape& dims = dims_of(n, 0);
     const bool reads = n.code == op::dynamic_slice;
@@ -411,27 +412,58 @@ class bounder {
     const shape& part = reads ? from_.type(n.id).dims : dims_of(n, 1);
     moving_node out = n;
     int outside = ir::no_node;  // elements of the window that are not there
+    int written[max_rank]{};    // + 1: places of an axis where the window is
+    bool is_selected = false;
     for (int i = 0; i < dims.rank; ++i) {
-      if (!is_bounded(dims[i]) || part[i] == dims[i]) continue;
+      if (part[i] == dims[i] || !(is_bounded(dims[i]) || is_bounded(part[i]))) continue;
       int start = n[starts + i];
-      if (start < 0) return ir::poison;
+      if (start < 0 || out[0] < 0) return ir::poison;
       const dtype given = b.type(start).element;
       if (given == dtype::u8 || given == dtype::u32) start = b.convert(start, dtype::i64);
       const dtype element = b.type(start).element;
+      const int zero = b.integer_constant(0, element);
       const int size = size_of(b, dims[i], element);
-      const int last = b.sub(size, b.integer_constant(part[i], element));
-      start = b.binary(op::max, b.binary(op::min, start, last), b.integer_constant(0, element));
-      out.operands[starts + i] = start;
-      if (!reads) continue;
-      const tensor_type row{element, shape::of({part[i]})};
-      const int beyond = b.binary(op::ge, b.add(b.iota(row, 0), b.broadcast(start, row.dims, 0)),
-                                  b.broadcast(size, row.dims, 0));
-      const int here = b.broadcast(beyond, n.type.dims, std::int64_t{1} << i);
-      outside = outside == ir::no_node ? here : b.binary(op::bit_or, outside, here);
+      const int count = size_of(b, part[i], element);
+      start = b.binary(op::max, b.binary(op::min, start, b.sub(size, count)), zero);
+      out.operands[starts + i] = is_bounded(part[i]) ? zero : start;
+      const tensor_type row{element, shape::of({reads ? bound_of(part[i]) : bound_of(dims[i])})};
+      const auto all = [&](int scalar) { return b.broadcast(scalar, row.dims, 0); };
+      if (is_bounded(part[i]) && reads) {
+        const int places = b.add(b.iota(row, 0), all(start));
+        out.operands[0] = b.gather(out[0], places, i, 0, index_mode::clip);
+      } else if (is_bounded(part[i])) {
+        const int place = b.sub(b.iota(row, 0), all(start));  // in the window
+        out.operands[1] = b.gather(out[1], place, i, 0, index_mode::clip);
+        written[i] = b.binary(op::bit_and, b.binary(op::ge, place, all(zero)),
+                              b.binary(op::lt, place, all(count))) +
+                     1;
+        is_selected = true;
+      } else if (reads) {
+        const int beyond = b.binary(op::ge, b.add(b.iota(row, 0), all(start)), all(size));
+        const int here = b.broadcast(beyond, n.type.dims, std::int64_t{1} << i);
+        outside = outside == ir::no_node ? here : b.binary(op::bit_or, outside, here);
+      }
     }
+    if (is_selected) out.operands[1] = selected_window(b, out, written);
     const int made = keep(b, out);
     if (outside == ir::no_node || made < 0) return made;
     return b.select(outside, b.splat(0, n.type), made);
+  }
+  /// The update of `n` where it is written, and else what stands there.
+  static constexpr int selected_window(ir::builder& b, const moving_node& n, const int* written) {
+    const int update = n[1];
+    if (update < 0) return ir::poison;
+    const tensor_type type = b.type(update);
+    int operands[max_rank + 1]{n[0]};
+    int chosen = ir::no_node;
+    for (int i = 0; i < type.rank(); ++i) {
+      operands[1 + i] = n[2 + i];
+      if (written[i] == 0) continue;
+      const int here = b.broadcast(written[i] - 1, type.dims, std::int64_t{1} << i);
+      chosen = chosen == ir::no_node ? here : b.binary(op::bit_and, chosen, here);
+    }
+    const int before = b.append(op::dynamic_slice, operands, type.rank() + 1, {}, type);
+    return b.select(chosen, update, before);
   }
 
   /// Element i from the end of the size and not of the bound.
