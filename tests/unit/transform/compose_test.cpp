@@ -35,6 +35,15 @@ struct by_hand {
   }
 };
 
+constexpr auto wave = [](auto x) { return sin(x) * x(0); };
+constexpr auto twice = [](auto x, auto u, auto v) {
+  const auto [y, pullback] = vjp(wave, x);
+  const auto [z, df] = linearize(wave, x);
+  const auto [d_u] = pullback(u);
+  const auto [d_v] = pullback(v);
+  return std::tuple(y - z, d_u + d_v, df(u), df(v), sum(u * df(v)) - sum(d_u * v));
+};
+
 }  // namespace
 
 TEST_CASE("transformations: grad of vmap of scan of checkpoint of custom_vjp", "[transform]") {
@@ -52,20 +61,12 @@ TEST_CASE("transformations: grad of vmap of scan of checkpoint of custom_vjp", "
 }
 
 TEST_CASE("transformations: a pullback and a linear map are called more than once", "[transform]") {
-  constexpr auto f = [](auto x) { return sin(x) * x(0); };
-  constexpr auto twice = [](auto x, auto u, auto v) {
-    const auto [y, pullback] = vjp(f, x);
-    const auto [z, df] = linearize(f, x);
-    const auto [d_u] = pullback(u);
-    const auto [d_v] = pullback(v);
-    return std::tuple(y - z, d_u + d_v, df(u), df(v), sum(u * df(v)) - sum(d_u * v));
-  };
   using vec3 = tensor<f64, 3>;
   const vec3 x{0.5, -1, 2}, u{1, 2, 3}, v{-1, 0.5, 0};
   const auto [rest, d_both, along_u, along_v, adjoint] = jit(twice)(x, u, v);
   CHECK(array_equal(rest, vec3{}));
   CHECK(std::abs(adjoint.item()) < 1e-14);
-  const auto [y, pullback] = vjp(f, x);
+  const auto [y, pullback] = vjp(wave, x);
   const auto [by_u] = pullback(u);
   const auto [by_v] = pullback(v);
   for (int i = 0; i < 3; ++i) CHECK(near(d_both(i), by_u(i) + by_v(i)));
