@@ -22,6 +22,18 @@ atled_add_gpt_test(eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token ov
                    ARGUMENTS eval --data "${text}" --out "${work}")
 atled_add_gpt_test(sample STATUS 0 OUTPUT "^name"
                    ARGUMENTS sample --tokens 80 --prompt name --out "${work}")
+if(TARGET atled::mpi)  # the same on two ranks
+  add_test(
+    NAME example.gpt.ranks
+    COMMAND "${CMAKE_COMMAND}" -D STATUS=0 -D "OUTPUT=2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
+            -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n 2
+            --oversubscribe $<TARGET_FILE:example.gpt> train --preset nano --steps 4 --data "${text}"
+            --out "${work}-ranks" --overwrite)
+  set_tests_properties(
+    example.gpt.ranks
+    PROPERTIES LABELS example TIMEOUT 300 PROCESSORS 2
+               ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1")
+endif()
 set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
 
 # atled_add_gpt_mistake(<name> <regex> <argument>...): one sentence, and exit status 2.

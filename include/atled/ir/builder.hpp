@@ -278,6 +278,13 @@ class builder {
   /// The open axes, the outermost first.
   [[nodiscard]] constexpr int open_axis_at(int i) const { return open_axes_[i]; }
 
+  /// The axis is that of a vmap or mesh around what is traced now.
+  [[nodiscard]] constexpr bool is_axis_open(int axis) const {
+    for (int i = 0; i < num_open_; ++i) {
+      if (open_axes_[i] == axis) return true;
+    }
+    return false;
+  }
   /// The open axes whose lanes are ranks, as bits of node::varies.
   [[nodiscard]] constexpr std::uint32_t rank_axes() const {
     std::uint32_t out = 0;

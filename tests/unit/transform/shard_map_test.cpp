@@ -93,6 +93,14 @@ TEST_CASE("shard_map: a gradient is summed when it is as small as it gets", "[tr
   static_assert(program::comm_bytes("data") == 2 * 16);  // not of 64 rows, and not twice
 }
 
+TEST_CASE("shard_map: differentiated from outside it is refused", "[transform]") {
+  using mapped = shard_map_function<std::remove_const_t<decltype(loss)>, line,
+                                    each_axis<P<>, P<"data">>, each_axis<P<>>>;
+  CHECK(sentence_of<vec4, vec4>([](auto w, auto x) { return grad(mapped())(w, x); }) ==
+        "grad: a function of a mesh: it must be differentiated inside of the mesh; write "
+        "shard_map(grad(f)) in place of grad(shard_map(f))");
+}
+
 TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transform]") {
   const line devices;
   CHECK(refused<vec4>(centred, devices, in_specs<P<"data">>, out_specs<P<>>) ==

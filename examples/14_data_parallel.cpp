@@ -1,10 +1,10 @@
-// 13_data_parallel.cpp: an MPI program that holds its data, and trains where they are.
+// 14_data_parallel.cpp: an MPI program that holds its data, and trains where they are.
 //
 // The program owns MPI, a communicator and Eigen matrices. All ranks fit one small network to the
 // rows that each of them holds: the mean over the ranks, differentiated, becomes sums of gradients
 // between them, and the build says how many bytes a step sends.
 //
-//   mpiexec -n 4 example.13_data_parallel
+//   mpiexec -n 4 example.14_data_parallel
 // SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
 #include "atled/core/eigen_map.hpp"

@@ -1,11 +1,11 @@
-// 14_halo_exchange.cpp: a simulation on many ranks, differentiated through its communication.
+// 15_halo_exchange.cpp: a simulation on many ranks, differentiated through its communication.
 //
 // Heat flows and drifts around a ring that is cut into pieces, one a rank. In each step a rank
 // needs the last cell of its left neighbour and the first of its right one: two `pshift`s. How far
 // the end state is from a wanted one is differentiated by the two coefficients; the gradient goes
 // back through all steps and all messages, and is compared with differences.
 //
-//   mpiexec -n 4 example.14_halo_exchange
+//   mpiexec -n 4 example.15_halo_exchange
 // SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
 #include "atled/mpi.hpp"
