@@ -95,9 +95,11 @@ typename Program::result call_program(comm::grid* ranks, Args&&... args) {
   };
   (take(args, is_given_v<Args&&>), ...);
   const call_sizes<Program> sizes(args...);
-  for (; count < parameters; ++count) {
-    leaves[count] = {nullptr, false};
-    inputs[count] = sizes.data(count - (parameters - sizes.count));
+  if constexpr (call_sizes<Program>::count > 0) {
+    for (; count < parameters; ++count) {
+      leaves[count] = {nullptr, false};
+      inputs[count] = sizes.data(count - (parameters - sizes.count));
+    }
   }
 
   // The same object as two arguments: its memory must not be overwritten.
