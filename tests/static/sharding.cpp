@@ -1,9 +1,8 @@
 // static/sharding.cpp: what programs split over a mesh send, as constants of the build.
 // SPDX-License-Identifier: MIT
-#include "atled/transform/sharded.hpp"
-
 #include "atled/atled.hpp"
 #include "atled/transform/device_put.hpp"
+#include "atled/transform/sharded.hpp"
 
 #include <tuple>
 #include <type_traits>
@@ -39,6 +38,35 @@ static_assert(program_of_blocks::comm_bytes("model") == 2 * 32 * 10 * 4);
 static_assert(program_of_blocks::comm_bytes("data") == 2 * 4 * (1 + 784 * 64 + 64 + 64 * 10 + 10));
 static_assert(std::is_same_v<program_of_blocks::result, std::tuple<mlp<on<grid>>, tensor<f32>>>);
 static_assert(std::is_same_v<decltype(mlp<on<grid>>::hidden.weight), tensor<f32, 784, 64>>);
+
+// A transformer block, its heads and its mlp split over model: two all_reduces of an activation
+// f32[2,4,8] forward, and two backward.
+template <class K>
+struct block {
+  nn::linear<K, f32, 8, 8, P<none, "model">> q, k, v;
+  nn::linear<K, f32, 8, 8, P<"model", none>> projection;
+  nn::linear<K, f32, 8, 32, P<none, "model">> up;
+  nn::linear<K, f32, 32, 8, P<"model", none>> down;
+  ATLED_TREE(block, q, k, v, projection, up, down)
+
+  constexpr auto operator()(auto x) const {
+    const auto heads = [](auto y) { return reshape(y, {2, 4, 4, 2}); };
+    const auto mixed = nn::dot_product_attention(heads(q(x)), heads(k(x)), heads(v(x)), true);
+    const auto y = x + projection(reshape(mixed, {2, 4, 8}));
+    return y + down(gelu(up(y)));
+  }
+};
+constexpr auto energy = [](auto model, auto x) { return sum(square(model(x))); };
+constexpr auto both_ways = [](auto model, auto x) {
+  return value_and_grad(energy, argnums<0, 1>)(model, x);
+};
+template <class F>
+constexpr std::int64_t bytes_of_block = decltype(jit(
+    F{}, std::declval<const grid&>()))::template program<block<on<grid>>,
+                                                         tensor<f32, 2, 4, 8>>::comm_bytes("model");
+constexpr std::int64_t all_reduce_bytes = 2 * (2 * 4 * 8) * 4;
+static_assert(bytes_of_block<decltype(energy)> == 2 * all_reduce_bytes);
+static_assert(bytes_of_block<decltype(both_ways)> == 4 * all_reduce_bytes);
 
 // Parameters that are fully sharded over n ranks: the bytes of each fall as 1 / n.
 template <class K>

@@ -33,7 +33,8 @@ class shard_moves : public shard_state {
                      block_type(id, split));
   }
   [[nodiscard]] constexpr bool stays_open(int x) const {
-    return state_[x].partial != 0 && uses_[x] == 1;
+    const int loops = g_[x].code == op::carry ? 1 : 0;  // that bind it
+    return state_[x].partial != 0 && uses_[x] == 1 + loops;
   }
   [[nodiscard]] constexpr bool is_plain_sum(int x) const {
     return stays_open(x) && addend_[x] == 0;

@@ -36,6 +36,7 @@ class shard_regions : public shard_index {
       state_[id] = {state_[x].masks, 0, state_[x].gathered};
     }
     place_[id] = same(id, operands, state_[id].masks);
+    bound_[id] = place_[id];
   }
 
   constexpr void loop(int id) {
@@ -50,15 +51,15 @@ class shard_regions : public shard_index {
         whole_along(id, i, -1);
       }
       if (!b_.problem.empty()) return;
-      operands[i] = i < num_bound ? place_[x] : take(x, 0);
+      operands[i] = i < num_bound ? bound_[x] : take(x, 0);
     }
     for (int i = 0; i < l.num_results(); ++i) {
       const int x = l.result(i);
       if (i < l.num_carries) {
         operands[first + i] = next_of(id, l.carry(i), x);
       } else {
-        settle(x, state_[x].masks);
-        operands[first + i] = take(x, state_[x].masks);
+        if (!is_plain_sum(x)) settle(x, state_[x].masks);
+        operands[first + i] = place_[x];  // rows may be parts of sums: those of all trips at once
       }
       if (!b_.problem.empty()) return;
     }
@@ -69,7 +70,7 @@ class shard_regions : public shard_index {
   constexpr int next_of(int id, int carry, int x) {
     const partition_spec& begin = state_[carry];
     if (begin.partial != 0 && state_[x].partial == begin.partial && addend_[x] == 0 &&
-        uses_[x] == 1) {
+        stays_open(x)) {
       return take_parts(x, begin.masks);
     }
     const bool is_first_time = !carries_.is_known[carry];
@@ -78,7 +79,7 @@ class shard_regions : public shard_index {
       begins_as(carry, {state_[x].masks, state_[x].partial, 0});
       return place_[carry];
     }
-    if (begin.partial != 0) {
+    if (carries_.is_known[carry] && carries_.of[carry].partial != 0) {
       begins_as(carry, {begin.masks, 0, 0});
       return place_[carry];
     }
@@ -138,7 +139,8 @@ class shard_regions : public shard_index {
     } else {
       const auto l = ir::loop_parts::of(g_, x);
       state_[id] = index < l.num_carries ? state_[l.carry(index)]
-                                         : partition_spec{state_[l.result(index)].masks << 8, 0, 0};
+                                         : partition_spec{state_[l.result(index)].masks << 8,
+                                                          state_[l.result(index)].partial, 0};
     }
     place_[id] = b_.result_of(place_[x], index);
   }

@@ -45,6 +45,7 @@ class shard_state {
   int place_[ir::graph::max_nodes]{};   // the node of the block, or of this rank's part of a sum
   int addend_[ir::graph::max_nodes]{};  // + 1: a whole value that belongs to the sum
   int uses_[ir::graph::max_nodes]{};
+  int bound_[ir::graph::max_nodes]{};  // what a loop binds in place of a carry or item
   bool was_sum_[ir::graph::max_nodes]{};
   split_masks wish_[ir::graph::max_nodes]{};  // how what becomes of it is split in the end
   int users_begin_[ir::graph::max_nodes]{};

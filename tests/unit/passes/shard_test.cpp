@@ -272,6 +272,37 @@ TEST_CASE("shard: a logsumexp and a cross-entropy over a split axis take the lar
   CHECK(c.difference({logits, label}) == 0);
 }
 
+TEST_CASE("shard: a loop keeps its carries split, and sums of trips are taken once", "[passes]") {
+  const auto layers = [](auto x, auto w) {
+    return scan([](auto h, auto one) { return std::pair(tanh(matmul(h, one)), mean(h)); }, x, w);
+  };
+  const auto s = sharded::of<tensor<f64, 8, 4>, tensor<f64, 3, 4, 4>>(
+      layers, mesh_of({{"data", 2}}), {P<"data">, P<>}, {P<"data">, P<>});
+  CHECK(s.problem() == "");
+  CHECK(s.collectives() == "psum f64[3] over data\n");
+
+  const auto accumulated = [](auto w, auto batches) {
+    return scan(
+               [w](auto total, auto x) {
+                 const auto d =
+                     grad([](auto v, auto y) { return sum(square(matmul(y, v))); })(w, x);
+                 return std::pair(total + d, sum(x));
+               },
+               zeros_like(w), batches)
+        .first;
+  };
+  const auto t = sharded::of<tensor<f64, 4, 2>, tensor<f64, 3, 8, 4>>(
+      accumulated, mesh_of({{"data", 2}}), {P<>, P<none, "data">}, {P<>});
+  CHECK(t.problem() == "");
+  CHECK(t.collectives() == "psum f64[4,2] over data\n");
+  int sums_in_loop = 0;
+  for (int id = 0; id < t.local().num_nodes; ++id) {
+    if (t.local()[id].code != op::psum) continue;
+    sums_in_loop += t.local()[t.local().operand(id, 0)].code == op::result_of ? 0 : 1;
+  }
+  CHECK(sums_in_loop == 0);
+}
+
 TEST_CASE("shard: random numbers do not depend on the mesh", "[passes]") {
   const auto noise = [](auto x, auto key) {
     return x * random::uniform(key, x.dims(), dtype::f64) +
