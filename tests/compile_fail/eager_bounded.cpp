@@ -1,5 +1,5 @@
 // expect-error: atled: a bounded tensor has a size known at the call only: compute with it inside a function given to jit
-// expect-lines: 20
+// expect-lines: 64
 #include "atled/core/bounded_tensor.hpp"
 #include "atled/loops/eager.hpp"
 
