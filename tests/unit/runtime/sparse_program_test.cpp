@@ -1,5 +1,5 @@
-// unit/runtime/sparse_program_test.cpp: a program in which most numbers are known at build time gives
-// what its graph gives node by node. Reads: property/compiled.hpp.
+// unit/runtime/sparse_program_test.cpp: a program in which most numbers are known at build time
+// gives what its graph gives node by node. Reads: property/compiled.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/runtime/sparse_program.hpp"
 
