@@ -57,7 +57,8 @@ numbers traced_values(F f, const oracle::array& x, const oracle::array& y) {
 
 /// A function of one expression, behind a pointer: its modes are compiled once for all functions.
 struct unary {
-  expr (*call)(expr);
+  expr (*call)(expr) = nullptr;
+  unary() = default;  // clang wants it where a mode of it could be made of nothing
   template <class F>
   explicit unary(F) : call([](expr x) -> expr { return F{}(x); }) {}
   expr operator()(const expr& x) const { return call(x); }
