@@ -261,7 +261,8 @@ concept text_stream = requires(Stream& out, std::string_view piece) {
 };
 
 template <text_stream Stream, class X>
-requires tensor_like<X> || tensor_expression<X> || bounded_tensor_like<X> Stream& operator<<(Stream& out, const X& x) {
+requires tensor_like<X> || tensor_expression<X> || bounded_tensor_like<X> Stream& operator<<(
+    Stream& out, const X& x) {
   const std::string word = to_string(x);
   out << std::string_view(word);
   return out;

@@ -76,9 +76,7 @@ TEST_CASE("psum: a tree is summed leaf by leaf, booleans are counted, integers h
 }
 
 TEST_CASE("axis_index and axis_size: the number of a lane, and of all", "[ops]") {
-  const auto f = [](auto v) {
-    return v * axis_size(v, lane) + axis_index(v, lane);
-  };
+  const auto f = [](auto v) { return v * axis_size(v, lane) + axis_index(v, lane); };
   CHECK(values_of(vmap(f, named), vec3{1, 1, 1}) == numbers{3, 4, 5});
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("debug_nans: what a where leaves out is no NaN, and safe forms have no
   constexpr auto quotient = [](auto x) { return expm1(x) / x; };
   CHECK(array_equal(jit(quotient, debug_nans)(vec3{0, 0, 0}), vec3{1, 1, 1}));
   constexpr auto plain = [](auto x, auto y) { return x / y; };
-  CHECK(sentence_of(jit(plain, debug_nans), 0.0, 0.0).find(
-            "result f64[] holds a NaN, its operands f64[] and f64[] hold none") !=
+  CHECK(sentence_of(jit(plain, debug_nans), 0.0, 0.0)
+            .find("result f64[] holds a NaN, its operands f64[] and f64[] hold none") !=
         std::string::npos);
 }
