@@ -1,6 +1,7 @@
 // property/control_laws_test.cpp: a loop or branch gives what the same written out gives: value,
-// both modes, second derivatives in two nestings, in lanes that differ in trips and branches. What
-// is written out is tested by the laws of the other ops. SPDX-License-Identifier: MIT
+// both modes, second derivatives in two nestings, in lanes that differ in trips and branches.
+// Reads: property/modes.hpp. What is written out is tested by the laws of the other ops.
+// SPDX-License-Identifier: MIT
 #include "property/modes.hpp"
 
 using namespace atled;
