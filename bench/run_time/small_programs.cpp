@@ -1,6 +1,7 @@
 // bench/run_time/small_programs.cpp: a small network (784-128-10): a gradient for each example, the
 // lengths of these alone, and a step of SGD. Reads: transform/vmap.hpp. Peers:
-// bench/peers_small.py. SPDX-License-Identifier: MIT
+// bench/peers_small.py.
+// SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
 
 #include <benchmark/benchmark.h>

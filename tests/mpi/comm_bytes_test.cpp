@@ -1,5 +1,6 @@
 // mpi/comm_bytes_test.cpp: what the build says is sent is what MPI is given, counted below it; and
-// a mean over all ranks. Reads: support/ranks.hpp. SPDX-License-Identifier: MIT
+// a mean over all ranks. Reads: support/ranks.hpp.
+// SPDX-License-Identifier: MIT
 #include "atled/ops/collective.hpp"
 #include "atled/ops/control.hpp"
 #include "atled/ops/elementwise.hpp"

@@ -1,5 +1,6 @@
 // mpi/overlap_test.cpp: collectives under way while kernels run: the memory that they read and
-// write is left alone. Reads: support/ranks.hpp. SPDX-License-Identifier: MIT
+// write is left alone. Reads: support/ranks.hpp.
+// SPDX-License-Identifier: MIT
 #include "atled/ops/collective.hpp"
 #include "atled/ops/control.hpp"
 #include "atled/ops/creation.hpp"

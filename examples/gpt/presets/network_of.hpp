@@ -1,6 +1,7 @@
 // gpt/presets/network_of.hpp: the model of one size behind the interface of gpt.hpp.
 // Reads: gpt/model.hpp, gpt/gpt.hpp, gpt/ranks.hpp. Included once by each preset: here its programs
-// are compiled. SPDX-License-Identifier: MIT
+// are compiled.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "gpt/gpt.hpp"

@@ -1,5 +1,6 @@
 // unit/passes/vmap_custom_test.cpp: rules of the user's own, host functions and checkpoints on
-// lanes. SPDX-License-Identifier: MIT
+// lanes.
+// SPDX-License-Identifier: MIT
 #include "atled/passes/vmap_custom.hpp"
 
 #include "atled/ops/elementwise.hpp"
