@@ -40,7 +40,7 @@ numbers quotient(op code, double x) {
   return out;
 }
 
-bool are_near(const numbers& actual, const numbers& expected, double relative) {
+bool agree(const numbers& actual, const numbers& expected, double relative) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (!(std::abs(actual[i] - expected[i]) <= relative * std::abs(expected[i]))) return false;
   }
@@ -49,10 +49,10 @@ bool are_near(const numbers& actual, const numbers& expected, double relative) {
 }  // namespace
 
 TEST_CASE("removable: value and derivatives at 0 are the limits", "[passes]") {
-  CHECK(are_near(quotient(op::sin, 0), {1, 0, -1.0 / 3}, 1e-15));
-  CHECK(are_near(quotient(op::tanh, 0), {1, 0, -2.0 / 3}, 1e-15));
-  CHECK(are_near(quotient(op::expm1, 0), {1, 0.5, 1.0 / 3}, 1e-15));
-  CHECK(are_near(quotient(op::log1p, 0), {1, -0.5, 2.0 / 3}, 1e-15));
+  CHECK(agree(quotient(op::sin, 0), {1, 0, -1.0 / 3}, 1e-15));
+  CHECK(agree(quotient(op::tanh, 0), {1, 0, -2.0 / 3}, 1e-15));
+  CHECK(agree(quotient(op::expm1, 0), {1, 0.5, 1.0 / 3}, 1e-15));
+  CHECK(agree(quotient(op::log1p, 0), {1, -0.5, 2.0 / 3}, 1e-15));
 }
 
 TEST_CASE("removable: the series and the quotient agree where they meet", "[passes]") {
@@ -61,7 +61,7 @@ TEST_CASE("removable: the series and the quotient agree where they meet", "[pass
     for (const double sign : {-1.0, 1.0}) {
       CAPTURE(info(code).name, sign);
       const double inside = sign * std::nextafter(edge, 0.0);
-      CHECK(are_near(quotient(code, inside), quotient(code, sign * edge), 1e-11));
+      CHECK(agree(quotient(code, inside), quotient(code, sign * edge), 1e-11));
     }
   }
 }
@@ -70,5 +70,5 @@ TEST_CASE("removable: far from 0 nothing changes", "[passes]") {
   const double x = 1.5;
   const double value = std::sin(x) / x;
   const double slope = (std::cos(x) - value) / x;
-  CHECK(are_near(quotient(op::sin, x), {value, slope, (-std::sin(x) - 2 * slope) / x}, 1e-14));
+  CHECK(agree(quotient(op::sin, x), {value, slope, (-std::sin(x) - 2 * slope) / x}, 1e-14));
 }

@@ -13,26 +13,26 @@ using passes::above_diagonal;
 
 namespace {
 
-constexpr tensor_type square{dtype::f32, shape::of({2, 5, 5})};
+constexpr tensor_type rows_of_5{dtype::f32, shape::of({2, 5, 5})};
 constexpr tensor_type counts{dtype::i32, shape::of({2, 5, 5})};
 
 constexpr int causal_mask(ir::builder& b) {
   return b.binary(op::le, b.iota(counts, 2), b.iota(counts, 1));
 }
 constexpr int masked_scores(ir::builder& b, int scores) {
-  const int nothing = b.splat(-std::numeric_limits<double>::infinity(), square);
+  const int nothing = b.splat(-std::numeric_limits<double>::infinity(), rows_of_5);
   return b.select(causal_mask(b), b.scale(scores, 0.5), nothing);
 }
 constexpr int row_sums(ir::builder& b, int x) {
-  return b.broadcast(b.reduce(op::reduce_sum, x, 0b100), square.dims, 0b011);
+  return b.broadcast(b.reduce(op::reduce_sum, x, 0b100), rows_of_5.dims, 0b011);
 }
 
 /// What is found about the node that `build` gives, with outputs that it may add.
 template <class Build>
 constexpr passes::upper_half fact(Build build) {
   ir::builder b;
-  const int x = b.parameter(square);
-  const int y = b.parameter(square);
+  const int x = b.parameter(rows_of_5);
+  const int y = b.parameter(rows_of_5);
   const int node = build(b, x, y);
   passes::upper_halves found{};
   passes::find_triangles(b.g, found);
@@ -70,10 +70,11 @@ TEST_CASE("triangle: a mask the other way round, or with another number, is not 
           "[passes]") {
   constexpr auto reversed = fact([](ir::builder& b, int x, int) {
     const int mask = b.binary(op::ge, b.iota(counts, 2), b.iota(counts, 1));
-    return b.select(mask, x, b.splat(0, square));
+    return b.select(mask, x, b.splat(0, rows_of_5));
   });
-  constexpr auto ones = fact(
-      [](ir::builder& b, int x, int) { return b.select(causal_mask(b), x, b.splat(1, square)); });
+  constexpr auto ones = fact([](ir::builder& b, int x, int) {
+    return b.select(causal_mask(b), x, b.splat(1, rows_of_5));
+  });
   // column >= row keeps the other half: it is false above the diagonal of the axes exchanged
   STATIC_REQUIRE(reversed.value == above_diagonal::is_zero);
   STATIC_REQUIRE(reversed.row == 2);
