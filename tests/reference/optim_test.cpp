@@ -63,7 +63,7 @@ constexpr std::array expected{
     std::span<const f64>(reference::finite),
 };
 
-constexpr optim::ema average{.decay = 0.9};
+constexpr optim::ema moving_average{.decay = 0.9};
 
 /// One step of each rule at its own rate; the last one sees other gradients.
 constexpr auto step_all = [](auto all, auto gradients, auto broken, auto states, auto mean) {
@@ -72,8 +72,8 @@ constexpr auto step_all = [](auto all, auto gradients, auto broken, auto states,
     return std::get<I>(rules).update(std::get<I>(all), g, std::get<I>(states));
   };
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto next = average.update(mean, gradients);
-    return std::tuple(std::pair(average.value(next), next),
+    const auto next = moving_average.update(mean, gradients);
+    return std::tuple(std::pair(moving_average.value(next), next),
                       one(std::integral_constant<std::size_t, I>{})...);
   }
   (std::make_index_sequence<num_rules>{});
@@ -99,7 +99,7 @@ TEST_CASE("optimizers: five steps of each agree with Optax", "[reference][optim]
   std::array<params, num_rules> all;
   all.fill(start);
   auto states = std::apply([&](auto... rule) { return std::tuple(rule.init(start)...); }, rules);
-  auto mean = average.init(start);
+  auto mean = moving_average.init(start);
   const auto step = jit(step_all);
   for (std::size_t t = 0; t < steps; ++t) {
     const params g = tree_of(std::span(reference::gradients).subspan(9 * t, 9));

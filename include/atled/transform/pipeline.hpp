@@ -10,7 +10,6 @@
 
 #include "atled/comm/grid.hpp"
 #include "atled/core/mesh.hpp"
-#include "atled/ops/creation.hpp"
 #include "atled/passes/pipeline.hpp"
 #include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"
@@ -26,8 +25,7 @@ using passes::pipeline_order;
 
 namespace detail {
 
-/// What the ranks of a pipeline compute, as functions of whole microbatches. A gradient by a
-/// cotangent dy is that of sum(y dy).
+/// What the ranks of a pipeline compute, as functions of whole microbatches.
 template <class First, class Stage, class Last>
 struct pipeline_work {
   struct enter {
@@ -47,16 +45,15 @@ struct pipeline_work {
   };
   struct back_of_first {
     constexpr auto operator()(auto ends, auto blocks, auto in, auto dy) const {
-      constexpr auto weighted = [](auto e, auto b, auto i, auto d) {
-        return sum(enter{}(e, b, i) * d);
-      };
-      return grad(weighted, argnums<0, 1>)(ends, blocks, in, dy);
+      const auto forward = [&](auto e, auto b) { return enter{}(e, b, in); };
+      const auto [y, pullback] = vjp(forward, ends, blocks);
+      return pullback(dy);
     }
   };
   struct back {
     constexpr auto operator()(auto blocks, auto x, auto dy) const {
-      constexpr auto weighted = [](auto b, auto y, auto d) { return sum(Stage{}(b, y) * d); };
-      return grad(weighted, argnums<0, 1>)(blocks, x, dy);
+      const auto [y, pullback] = vjp(Stage{}, blocks, x);
+      return pullback(dy);
     }
   };
   struct back_of_last {
