@@ -8,11 +8,11 @@ using ranks = atled::mesh<atled::axis<"data", 1>>;
 using ranks = atled::mesh<atled::axis<"data">>;
 #endif
 
-constexpr auto all = [](auto x) { return all_gather(x, atled::axis<"data">); };
+constexpr auto gathered_rows = [](auto x) { return all_gather(x, atled::axis<"data">); };
 
 int main() {
   using namespace atled;
   const ranks devices;
-  const auto f = shard_map(all, devices, in_specs<P<"data">>, out_specs<P<>>);
+  const auto f = shard_map(gathered_rows, devices, in_specs<P<"data">>, out_specs<P<>>);
   static_cast<void>(f(tensor<f32, 8>()));
 }

@@ -62,6 +62,21 @@ const std::byte* leaf_data(Leaf& leaf) {
   }
 }
 
+/// What operators on tensors outside a trace give: it is not computed yet, and has no memory.
+template <class T>
+concept lazy_tensor = requires(const T& lazy) {
+  typename T::tensor_expression_tag;
+  lazy.eval();
+};
+template <class Arg>
+decltype(auto) computed(Arg&& arg) {
+  if constexpr (lazy_tensor<std::remove_cvref_t<Arg>>) {
+    return arg.eval();
+  } else {
+    return std::forward<Arg>(arg);
+  }
+}
+
 /// What a call knows of one leaf of its arguments.
 struct leaf_at {
   void* object;
@@ -81,6 +96,9 @@ typename Program::result call_program(comm::grid* ranks, Args&&... args) {
     for_each_leaf(
         [&](auto& leaf) {
           using object = std::remove_cvref_t<decltype(leaf)>;
+          static_assert(!lazy_tensor<object>,
+                        "atled::jit: a member of an argument is not computed yet; give it a type: "
+                        "tensor<f32, 3> y = a + b");
           leaves[count] = {const_cast<object*>(&leaf), is_given};  // NOLINT: written only if given
           if constexpr (!std::is_const_v<std::remove_reference_t<decltype(leaf)>> &&
                         requires { leaf.data(); }) {
@@ -175,6 +193,8 @@ class transformed {
   constexpr auto operator()(Args&&... args) const {
     if constexpr ((false || ... || holds_expressions<Args>())) {
       return static_cast<const Derived&>(*this).apply(args...);
+    } else if constexpr ((false || ... || detail::lazy_tensor<std::remove_cvref_t<Args>>)) {
+      return (*this)(detail::computed(std::forward<Args>(args))...);
     } else if constexpr (!detail::is_stateless_v<Derived> && !detail::on_ranks<Derived>) {
       static_assert(detail::is_stateless_v<Derived>,
                     "atled::jit: the function captures variables: it must be stateless; pass them "

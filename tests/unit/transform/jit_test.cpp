@@ -177,3 +177,15 @@ TEST_CASE("jit: an output that needs a parameter's memory too early is moved the
   x = jit(f)(std::move(x));
   for (int i = 0; i < 100; ++i) REQUIRE(x(i) == static_cast<float>(2 * (99 - i)));
 }
+
+TEST_CASE("jit: an argument that is not computed yet is computed for the call", "[transform]") {
+  const auto twice = jit([](auto x) { return 2.0F * x; });
+  const auto kernels = jit([](auto x) { return 2.0F * x; }, by_kernels);
+  const tensor<f32, 3> a{1, 2, 3};
+  const tensor<f32, 3> b{10, 20, 30};
+  const tensor<f32> one(1.0F);
+  CHECK((twice(a + b) == tensor<f32, 3>{22, 44, 66}));
+  CHECK((kernels(a + b * b) == tensor<f32, 3>{202, 804, 1806}));
+  CHECK(twice(one + one).item() == 4.0F);
+  CHECK(grad([](auto x) { return x * x * x; })(one + one).item() == 12.0F);
+}
