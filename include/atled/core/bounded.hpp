@@ -71,14 +71,16 @@ struct size_text {
   std::int64_t size;
 };
 constexpr text& operator<<(text& out, const size_text& written) {
-  if (!is_bounded(written.size)) return out << written.size;
-  out << "upto<" << bound_of(written.size);
   char name[detail::most_name_letters]{};
   int count = 0;
-  auto digits = (written.size & ~detail::bounded_bit) >> detail::bound_bits;
-  for (; digits > 0; digits /= 38) {
-    name[count++] = detail::name_letters[static_cast<std::size_t>(digits % 38 - 1)];
+  bool is_token = is_bounded(written.size);  // or else a number that large, as a file may claim
+  auto digits = is_token ? (written.size & ~detail::bounded_bit) >> detail::bound_bits : 0;
+  for (; is_token && digits > 0; digits /= 38) {
+    is_token = digits % 38 != 0 && count < detail::most_name_letters;
+    if (is_token) name[count++] = detail::name_letters[static_cast<std::size_t>(digits % 38 - 1)];
   }
+  if (!is_token) return out << written.size;
+  out << "upto<" << bound_of(written.size);
   if (count > 0) out << ',';
   while (count > 0) out << name[--count];
   return out << '>';

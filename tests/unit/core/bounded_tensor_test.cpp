@@ -5,6 +5,8 @@
 #include "atled/core/print_tensor.hpp"
 
 #include "support/catch.hpp"
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -126,4 +128,22 @@ TEST_CASE("a size beyond its bound and an index beyond the size are sentences", 
   const std::vector<f32> values(4);
   CHECK(message_of([&] { static_cast<void>(prompt(values)); }) ==
         "tensor f32[upto<4,tokens>,3]: 4 values: they must be rows of 3, at most 4");
+}
+
+TEST_CASE("a number as large as the token of a size is written as a number", "[core]") {
+  const auto written = [](std::int64_t size) {
+    text out;
+    out << size_text{size};
+    return std::string(out.view());
+  };
+  CHECK(written(upto<1024, "tokens">) == "upto<1024,tokens>");
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  CHECK(written(largest) == "9223372036854775807");
+  // What a file claims: every pattern of bits is a token or a number.
+  for (std::uint64_t bits = 1, i = 0; i < 4096; ++i) {
+    bits = bits * 6364136223846793005U + 1442695040888963407U;
+    const auto size = static_cast<std::int64_t>((bits >> 1) | (std::uint64_t{1} << 62));
+    const std::string out = written(size);
+    CHECK((out == std::to_string(size) || out.starts_with("upto<")));
+  }
 }
