@@ -302,20 +302,20 @@ class sharded_function : public transformed<sharded_function<F, Mesh, In, Out, O
 ///
 ///   auto step = jit(train_step, devices, in_specs<none, P<"data">>, out_specs<none, P<>>);
 ///
-///   in_specs   how each argument is split: a P, `none` for a model whose layers say it,
-///   `each<...>`
-///              for the members of a tree; one stands for all. A rank passes its blocks.
+///   in_specs   how each argument is split: a P, `none` for a model whose layers say it, or
+///              `each<...>` for the members of a tree; one stands for all. Ranks pass blocks.
 ///   out_specs  the same of the results; without them they stay split as they come
 ///
 /// Inside, sizes are those of whole tensors, but along an axis without a size (`axis<"data">`),
 /// where they are those of one rank's block; `mean` counts the elements of all ranks. Leaves of
-/// models are whole where the model's policy is `values`, and blocks where it is `on<grid>`. Cost:
-/// facts of one rank: `program<...>::comm_bytes("data")`, `comm_report()`, `peak_bytes`. Blocks
-/// until: all ranks have called it. Ill-formed: a spec names no axis of the mesh, or one twice; an
-/// axis is not divisible; operands are split in ways that do not go together; something split would
-/// have to be made whole, or moved, without a word: with_sharding_constraint and reshard are such
-/// words. Source: Xu et al., GSPMD: General and Scalable Parallelization for ML Computation Graphs,
-/// 2021.
+/// models are whole where the model's policy is `values`, and blocks where it is `on<grid>`.
+///
+/// Cost: facts of one rank: `program<...>::comm_bytes("data")`, `comm_report()`, `peak_bytes`.
+/// Blocks until: all ranks have called it.
+/// Ill-formed: a spec names no axis of the mesh, or one twice; an axis is not divisible; operands
+/// are split in ways that do not go together; something split would have to be made whole, or
+/// moved, without a word: with_sharding_constraint and reshard are such words.
+/// Source: Xu et al., GSPMD: General and Scalable Parallelization for ML Computation Graphs, 2021.
 template <class F, auto... Axis, class... Options>
 [[nodiscard]] constexpr auto jit(F, const mesh<Axis...>& devices, const Options&...) {
   return sharded_function<F, mesh<Axis...>, each_axis<>, each_axis<>, Options...>(devices.ranks());
