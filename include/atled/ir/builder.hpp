@@ -261,6 +261,10 @@ class builder {
     axis.size = size;
     axis.bit = num_open_;
     axis.mesh_axis = mesh_axis;
+    if (mesh_axis > 0) {
+      rank_bits_ |= std::uint32_t{1} << num_open_;
+      axis_of_rank_bit_[num_open_] = g.num_axes;
+    }
     open_axes_[num_open_++] = g.num_axes;
     return g.num_axes++;
   }
@@ -319,13 +323,38 @@ class builder {
   [[nodiscard]] constexpr std::uint32_t varies(int id) const {
     return id < 0 ? 0 : g.nodes[id].varies;
   }
-  /// The sum over the lanes of each of these axes.
+  /// The sum over the lanes of each of these axes; those of a mesh may be closed by now: what was
+  /// traced inside is differentiated from outside.
   constexpr int psum(int x, std::uint32_t axes) {
-    for (int i = 0; axes != 0 && i < num_open_; ++i) {
-      if (((axes >> i) & 1U) != 0) x = append(op::psum, {x}, attribute_list::of(open_axes_[i]));
+    for (int i = 0; (axes >> i) != 0; ++i) {
+      if (((axes >> i) & 1U) == 0) continue;
+      const int axis = i < num_open_ ? open_axes_[i] : axis_of_rank_bit_[i];
+      x = append(op::psum, {x}, attribute_list::of(axis));
     }
     return x;
   }
+  /// The axes of a mesh, open or closed, as bits of node::varies.
+  [[nodiscard]] constexpr std::uint32_t bits_of_ranks() const {
+    return rank_axes() | (rank_bits_ & ~((std::uint32_t{1} << num_open_) - 1));
+  }
+  /// Variable `id` leads into a mesh, or out of it: blocks that differ between ranks inside are
+  /// what each rank has for itself outside.
+  [[nodiscard]] constexpr bool is_border(int id) const {
+    return g[id].code == op::variable &&
+           ((varies(id) ^ varies(g.operand(id, 0))) & bits_of_ranks()) != 0;
+  }
+  /// `x` where it stands for variable `id`, on the same side of the mesh.
+  constexpr int on_side_of(int id, std::uint32_t side, int x) {
+    const std::uint32_t ranks = bits_of_ranks();
+    if (x < 0 || !is_border(id) || ((side ^ varies(x)) & ranks) == 0) return x;
+    const int out = variable(x);
+    g.nodes[out].varies = (varies(out) & ~ranks) | (side & ranks);
+    return out;
+  }
+  /// What takes the place of variable `id`, given what takes that of its operand.
+  constexpr int on_far_side(int id, int x) { return on_side_of(id, varies(id), x); }
+  /// What takes the place of its operand.
+  constexpr int on_near_side(int id, int x) { return on_side_of(id, varies(g.operand(id, 0)), x); }
 
   // --- regions -----------------------------------------------------------------------------
 
@@ -417,6 +446,8 @@ class builder {
   static constexpr int max_open = 32;
   int open_axes_[max_open]{};
   int num_open_ = 0;
+  std::uint32_t rank_bits_ = 0;       // of node::varies, that have ever been those of a mesh
+  int axis_of_rank_bit_[max_open]{};  // the last one
 
   static constexpr int max_rules = 1 << 12;
   custom_rule* rules_[max_rules]{};

@@ -20,21 +20,6 @@ constexpr int pmax_rule(ir::builder& b, int z, int x, int dx) {
   return b.div(total, b.append(op::psum, {b.convert(chosen, b.type(x).element)}, axis));
 }
 
-/// A node by which a tangent would leave a mesh that is closed: a collective of its ranks, or a
-/// result that differs between them.
-constexpr bool leaves_mesh(const ir::builder& b, int z) {
-  const op code = b.g[z].code;
-  if (code == op::variable) return (b.varies(b.g.operand(z, 0)) & ~b.varies(z)) != 0;
-  if (!is_collective(code)) return false;
-  const auto axis = static_cast<int>(b.g.attribute(z));
-  return b.g.axes[axis].is_of_ranks() && !b.is_axis_open(axis);
-}
-constexpr void fail_outside_mesh(ir::builder& b) {
-  b.fail_as("grad", b.site,
-            text("a function of a mesh: it must be differentiated inside of the mesh; write "
-                 "shard_map(grad(f)) in place of grad(shard_map(f))"));
-}
-
 /// Operand `x` of a collective `z` is the same in all lanes.
 constexpr bool is_shared_by_lanes(const ir::builder& b, int z, int x) {
   return ((b.varies(x) >> b.g.axes[b.g.attribute(z)].bit) & 1U) == 0;

@@ -304,7 +304,7 @@ constexpr int jvp_rule(ir::builder& b, int z, const int* tangents) {
     case op::iota:
       return ir::no_node;
     case op::variable:  // of an inner transformation: z = x
-      return dx;
+      return b.on_far_side(z, dx);
 
     case op::neg:
       return minus(b, dx);
@@ -595,11 +595,6 @@ constexpr void jvp(ir::builder& b, const ids& outputs, const ids& inputs, const 
       is_moving = is_moving || tangents[i] != ir::no_node;
     }
     if (!is_moving || !is_floating(b.type(id).element)) continue;
-    if (b.g.num_axes > 0 && detail::leaves_mesh(b, id)) {
-      detail::fail_outside_mesh(b);
-      tangent_of[id - first] = ir::poison + 1;
-      continue;
-    }
     if (!detail::stable_tangent(b, id, tangent_at, tangent)) {
       tangent = detail::jvp_rule(b, id, tangents);
     }

@@ -77,7 +77,7 @@ constexpr int same_op_in_lanes(ir::builder& b, const lane_node& n,
 
 /// The node on operands that lanes share still, though a collective has taken the place of some.
 constexpr int same_op_when_shared(ir::builder& b, const lane_node& n) {
-  if (b.g[n.z].code == op::variable) return n[0];
+  if (b.g[n.z].code == op::variable) return b.on_far_side(n.z, n[0]);
   int operands[ir::operand_types::capacity]{};
   for (int i = 0; i < n.count; ++i) operands[i] = n[i];
   return b.append(b.g[n.z].code, operands, n.count, b.g.attributes_of(n.z), b.type(n.z));

@@ -239,7 +239,7 @@ class linear_splitter {
       b_.site = n.at;
       int operands[ir::operand_types::capacity]{};
       for (int i = 0; i < n.num_operands; ++i) operands[i] = value(b_.g.operand(id, i));
-      copy_of_[id] = 1 + (n.code == op::variable ? b_.variable(operands[0])
+      copy_of_[id] = 1 + (n.code == op::variable ? copy_of_variable(id, operands[0])
                                                  : b_.append(n.code, operands, n.num_operands,
                                                              b_.g.attributes_of(id), b_.type(id)));
     }
@@ -336,11 +336,14 @@ class linear_splitter {
     items_.push(b_.bound(op::item, stack, out_->region, depth_));
     return items_[items_.size - 1];
   }
+  constexpr int copy_of_variable(int id, int x) {
+    return b_.is_border(id) ? b_.on_far_side(id, x) : b_.variable(x);
+  }
   /// The op of `x` on what takes the place of its operands.
   constexpr int same(int x) {
     ir::operand_list operands{};
     for (int i = 0; i < b_.g[x].num_operands; ++i) operands.push(value(b_.g.operand(x, i)));
-    if (b_.g[x].code == op::variable) return b_.variable(operands.values[0]);
+    if (b_.g[x].code == op::variable) return copy_of_variable(x, operands.values[0]);
     return b_.append(b_.g[x].code, operands.values, operands.size, b_.g.attributes_of(x),
                      b_.type(x));
   }
@@ -395,7 +398,7 @@ class linear_splitter {
     b_.site = n.at;
     int out = ir::no_node;
     if (n.code == op::variable) {
-      out = b_.variable(value(b_.g.operand(id, 0)));
+      out = copy_of_variable(id, value(b_.g.operand(id, 0)));
     } else if (is_bound(n.code)) {
       const int from = b_.g.operand(id, 0);
       out = rebound(id, is_own(id) && n.code != op::enter ? from : value(from));

@@ -203,7 +203,11 @@ constexpr bool transpose_rule(ir::builder& b, cotangent_table& table, int z, int
     case op::stop_gradient:
       return true;
     case op::variable:  // one of the inputs has no linear operand
-      give(x, ct);
+      if (to_x && b.is_border(z)) {
+        table.accumulate(b, x, b.on_near_side(z, ct));
+      } else {
+        give(x, ct);
+      }
       return true;
     case op::carry:  // reached from inside only, where they are inputs
     case op::item:

@@ -122,7 +122,7 @@ constexpr int vmap_rule(ir::builder& b, const lane_node& n) {
     case op::result_of:
       return ir::poison;
     case op::variable:  // of an inner transformation, whose work is done
-      return n[0];
+      return b.on_far_side(n.z, n[0]);
 
     case op::sharding_constraint: {  // lanes are not split
       ir::attribute_list attributes = b.g.attributes_of(n.z);

@@ -130,6 +130,10 @@ class value_and_grad_function : public transformed<value_and_grad_function<F, Op
   constexpr value_and_grad_function() requires std::default_initializable<F>
   = default;
   constexpr explicit value_and_grad_function(const F& function) : f_(function) {}
+  /// The ranks that a call runs on, if `f` is a function of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {
@@ -150,6 +154,10 @@ class grad_function : public transformed<grad_function<F, Options...>> {
   constexpr grad_function() requires std::default_initializable<F>
   = default;
   constexpr explicit grad_function(const F& function) : f_(function) {}
+  /// The ranks that a call runs on, if `f` is a function of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {

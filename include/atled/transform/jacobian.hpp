@@ -236,6 +236,10 @@ class jacobian_function : public transformed<jacobian_function<IsForward, F, Opt
   constexpr jacobian_function() requires std::default_initializable<F>
   = default;
   constexpr explicit jacobian_function(const F& function) : f_(function) {}
+  /// The ranks that a call runs on, if `f` is a function of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {

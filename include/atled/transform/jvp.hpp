@@ -67,6 +67,10 @@ class jvp_function : public transformed<jvp_function<F>> {
   constexpr jvp_function() requires std::default_initializable<F>
   = default;
   constexpr explicit jvp_function(const F& function) : f_(function) {}
+  /// The ranks that a call runs on, if `f` is a function of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
 
   template <class Primals, class Tangents>
   constexpr auto apply(const Primals& primals, const Tangents& tangents) const {
@@ -155,6 +159,10 @@ template <class F, class... Args>
     const auto call = detail::call_on_variables(f, std::tuple<Args...>(args...));
     return std::pair(call.result, detail::linearized(call));
   } else {
+    static_assert(
+        !detail::on_ranks<F>,
+        "atled::linearize: a function of a mesh outside of a trace: it must be called inside of "
+        "a function given to jit, or use grad, which knows the ranks");
     return std::pair(detail::value_function<F>{}(args...),
                      detail::linearized_at<F, Args...>(args...));
   }

@@ -174,6 +174,21 @@ constexpr traced_mesh open_mesh(ir::builder& b, const mesh_shape& mesh,
   return out;
 }
 
+/// A value that ranks share, as one of which each hands out a copy of its own: they may be used
+/// differently.
+constexpr int handed_out(ir::builder& b, const traced_mesh& open, int id, std::uint32_t axes) {
+  for (int i = 0; i < open.num_axes; ++i) {
+    const std::uint32_t axis = std::uint32_t{1} << i;
+    if ((axes & axis) == 0 || (b.varies(id) & open.bits(b, axis)) != 0) continue;
+    const tensor_type type = b.type(id);
+    const int index =
+        b.append(op::axis_index, {}, ir::attribute_list::of(open.first + i), {dtype::i32, {}});
+    const int never = b.binary(op::lt, index, b.constant(0, dtype::i32));
+    id = b.select(b.broadcast(never, type.dims, 0), b.splat(0, type), id);
+  }
+  return id;
+}
+
 /// The names of the axes along which a value differs though its spec does not name them.
 constexpr text unnamed_axes(const ir::builder& b, const mesh_shape& mesh, const traced_mesh& open,
                             int id, std::uint32_t named) {
@@ -225,7 +240,8 @@ constexpr auto close_mesh(ir::builder& b, const mesh_shape& mesh, const traced_m
                                       << axes << ", or name it in out_specs");
             return;
           }
-          const int left = b.variable(leaf.id());
+          b.site = b.g[leaf.id()].at;
+          const int left = b.variable(handed_out(b, open, leaf.id(), specs.axes[at]));
           b.share(left, open.bits(b, ~std::uint32_t{0}));
           to = {b, left};
         }

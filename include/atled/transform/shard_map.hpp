@@ -55,9 +55,12 @@ class shard_map_function : public transformed<shard_map_function<F, Mesh, In, Ou
 ///   out  P<>         ranks share it: psum, pmean, pmax or all_gather has made it so
 ///
 /// Inside, `psum(y, axis<"data">)` and the other collectives work along the axes of the mesh, in
-/// loops and branches too; with grad inside, a gradient by what ranks share is summed over them.
+/// loops and branches too.
 /// One spec stands for all arguments, or for all leaves of a tree; `each<...>` for its members.
 /// Cost: f on a block, and its collectives: `program<...>::comm_report()`.
+/// Gradient: inside and outside alike: `shard_map(grad(f))` and `grad(shard_map(f))` are the same.
+/// A gradient by what ranks share is summed over them; that of a block is a block. Outside of the
+/// mesh a block is all that a rank knows: nothing is summed there.
 /// Blocks until: all ranks have called it.
 /// Ill-formed: a spec names no axis of the mesh, or one twice; a result differs between ranks along
 /// an axis that its spec does not name. The function object must not outlive the mesh.

@@ -90,6 +90,10 @@ template <class F, class... Args>
     using result = std::remove_cvref_t<decltype(call.result)>;
     return std::pair(call.result, detail::pullback<false, result, Args...>(call, arguments));
   } else {
+    static_assert(
+        !detail::on_ranks<F>,
+        "atled::vjp: a function of a mesh outside of a trace: it must be called inside of "
+        "a function given to jit, or use grad, which knows the ranks");
     return std::pair(detail::value_function<F>{}(args...),
                      detail::pullback_at<false, F, Args...>(args...));
   }
@@ -108,6 +112,10 @@ template <class F, class... Args>
     using result = std::remove_cvref_t<decltype(call.result)>;
     return detail::pullback<true, result, Args...>(call, arguments);
   } else {
+    static_assert(!detail::on_ranks<F>,
+                  "atled::linear_transpose: a function of a mesh outside of a trace: it must be "
+                  "called inside of "
+                  "a function given to jit, or use grad, which knows the ranks");
     return detail::pullback_at<true, F, Args...>(args...);
   }
 }

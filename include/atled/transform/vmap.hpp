@@ -18,6 +18,10 @@ class vmap_function : public transformed<vmap_function<F, Options...>> {
   constexpr vmap_function() requires std::default_initializable<F>
   = default;
   constexpr explicit vmap_function(const F& function) : f_(function) {}
+  /// The ranks that a call runs on, if `f` is a function of a mesh.
+  [[nodiscard]] constexpr comm::grid* ranks() const requires detail::on_ranks<F> {
+    return f_.ranks();
+  }
 
   template <class... Args>
   constexpr auto apply(const Args&... args) const {

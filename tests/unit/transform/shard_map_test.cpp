@@ -93,12 +93,19 @@ TEST_CASE("shard_map: a gradient is summed when it is as small as it gets", "[tr
   static_assert(program::comm_bytes("data") == 2 * 16);  // not of 64 rows, and not twice
 }
 
-TEST_CASE("shard_map: differentiated from outside it is refused", "[transform]") {
-  using mapped = shard_map_function<std::remove_const_t<decltype(loss)>, line,
-                                    each_axis<P<>, P<"data">>, each_axis<P<>>>;
-  CHECK(sentence_of<vec4, vec4>([](auto w, auto x) { return grad(mapped())(w, x); }) ==
-        "grad: a function of a mesh: it must be differentiated inside of the mesh; write "
-        "shard_map(grad(f)) in place of grad(shard_map(f))");
+TEST_CASE("shard_map: differentiated from outside it is as from inside", "[transform]") {
+  const line devices;
+  const auto inside =
+      shard_map(loss_and_gradient, devices, in_specs<P<>, P<"data">>, out_specs<P<>>);
+  const auto outside =
+      value_and_grad(shard_map(loss, devices, in_specs<P<>, P<"data">>, out_specs<P<>>));
+  using program = decltype(outside)::program<vec4, vec4>;
+  using other = decltype(inside)::program<vec4, vec4>;
+  static_assert(program::comm_bytes("data") == other::comm_bytes("data"));
+  static_assert(program::num_collectives == other::num_collectives);
+  const auto [value, gradient] = outside(vec4{1, 1, 1, 1}, vec4{1, 2, 3, 4});
+  CHECK(value.item() == 10);
+  CHECK(numbers_of(gradient) == std::vector<float>{1, 2, 3, 4});
 }
 
 TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transform]") {
