@@ -175,17 +175,28 @@ class heap_storage {
   /// What lies behind the values.
   struct control {
     int count;
+    bool is_mapped;
     void* block;  // what was allocated; it begins before aligned values
   };
+  /// Units: bytes, of a large block.
+  static constexpr std::size_t block_bytes = count_offset + sizeof(control) + alignment;
 
-  // Large blocks come from calloc: the system hands out zero pages, which cost nothing until they
-  // are touched.
+  // Large zeros are pages of the system, which cost nothing until they are touched; calloc would
+  // write zeros over memory that it has had before.
   [[nodiscard]] static T* allocate(bool is_zeroed) {
     void* block = nullptr;
     void* memory = nullptr;
+    bool is_mapped = false;
     if constexpr (is_large) {
-      const std::size_t size = count_offset + sizeof(control) + alignment;
-      block = is_zeroed ? std::calloc(1, size) : std::malloc(size);
+#if defined(__linux__)
+      if (is_zeroed) {
+        block = ::mmap(nullptr, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0);
+        is_mapped = true;
+        if (block == MAP_FAILED) throw std::bad_alloc();
+      }
+#endif
+      if (!is_mapped) block = is_zeroed ? std::calloc(1, block_bytes) : std::malloc(block_bytes);
       if (block == nullptr) throw std::bad_alloc();
       const auto address = reinterpret_cast<std::uintptr_t>(block);
       memory = static_cast<char*>(block) + (alignment - address % alignment) % alignment;
@@ -196,7 +207,7 @@ class heap_storage {
       block = memory = ::operator new (count_offset + sizeof(control), std::align_val_t{alignment});
       if (is_zeroed) std::memset(memory, 0, bytes);
     }
-    ::new (static_cast<char*>(memory) + count_offset) control{1, block};
+    ::new (static_cast<char*>(memory) + count_offset) control{1, is_mapped, block};
     return static_cast<T*>(memory);
   }
   void copy_from(const heap_storage& other) {
@@ -207,7 +218,15 @@ class heap_storage {
     if (values_ == nullptr) return;
     if (__atomic_fetch_sub(count(), 1, __ATOMIC_ACQ_REL) == 1) {
       if constexpr (is_large) {
-        std::free(behind().block);
+        void* const block = behind().block;
+#if defined(__linux__)
+        if (behind().is_mapped) {
+          ::munmap(block, block_bytes);
+          values_ = nullptr;
+          return;
+        }
+#endif
+        std::free(block);
       } else {
         ::operator delete (raw(), std::align_val_t{alignment});
       }

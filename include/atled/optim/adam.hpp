@@ -34,9 +34,9 @@ struct adamw {
   /// Zeros like the parameters, and no step made: of tensors, or inside a trace of expressions.
   template <class Params>
   [[nodiscard]] static constexpr auto init(const Params& params) {
-    const Params zeros = detail::filled_like(params, 0);
-    const auto steps = detail::zero_steps(params);
-    return adam_state<Params, std::remove_const_t<decltype(steps)>>{zeros, zeros, steps};
+    auto steps = detail::zero_steps(params);
+    return adam_state<Params, decltype(steps)>{detail::filled_like(params, 0),
+                                               detail::filled_like(params, 0), std::move(steps)};
   }
 
   /// One step: the new parameters and the new state.

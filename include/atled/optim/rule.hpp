@@ -61,22 +61,26 @@ constexpr dtype scalar_type(const Tree& tree) {
   return out;
 }
 
-/// A tree like `params` that holds one number everywhere: of tensors, or of expressions.
+/// A tree like `params` that holds one number everywhere: of tensors, or of expressions. Zeros are
+/// not written: large tensors begin as pages that the system clears when they are first touched.
 template <class Params>
 constexpr Params filled_like(const Params& params, double value) {
-  return tree_map(
-      [&](const auto& leaf) {
-        using type = std::remove_cvref_t<decltype(leaf)>;
-        if constexpr (std::is_same_v<type, expr>) {
-          return expr(ir::operand(leaf, {}).like(value));
-        } else {
-          type out{};
-          for (auto& x : out)
+  if constexpr (holds_expressions<Params>()) {
+    return tree_map([&](const expr& leaf) { return expr(ir::operand(leaf, {}).like(value)); },
+                    params);
+  } else {
+    Params out{};
+    for_each_leaf(
+        [&](auto& leaf) {
+          leaf = std::remove_cvref_t<decltype(leaf)>{};  // whatever a struct begins with
+          if (value == 0) return;
+          for (auto& x : leaf) {
             x = atled::detail::to_element<std::remove_cvref_t<decltype(x)>>(value);
-          return out;
-        }
-      },
-      params);
+          }
+        },
+        out);
+    return out;
+  }
 }
 
 /// The number 0, i32[]: a tensor, or an expression of the program that `params` belong to.

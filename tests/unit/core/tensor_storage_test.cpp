@@ -4,6 +4,8 @@
 #include "atled/core/tensor_storage.hpp"
 
 #include "support/catch.hpp"
+#include "support/resident.hpp"
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -53,4 +55,18 @@ TEST_CASE("tensor_storage: assignment reuses memory, a move leaves nothing", "[c
   a = std::move(b);
   CHECK(std::as_const(a).values() == before);
   CHECK((b.is_empty() && b.use_count() == 0));
+}
+
+TEST_CASE("tensor_storage: large zeros take no memory, also where memory was used before",
+          "[core]") {
+  constexpr std::int64_t size = std::int64_t{16} << 20;
+  using large = heap_storage<f32, size>;
+  {
+    large used(detail::not_zeroed);
+    std::fill_n(used.values(), size, 5.0F);
+  }
+  const std::int64_t before = resident_bytes();
+  const large zeros(detail::zeroed);
+  CHECK(resident_bytes() - before < size);  // a quarter of its bytes
+  CHECK(std::all_of(zeros.values(), zeros.values() + size, [](f32 x) { return x == 0; }));
 }

@@ -4,16 +4,15 @@
 #include "atled/io/safetensors.hpp"
 
 #include "support/catch.hpp"
+#include "support/resident.hpp"
 #include "unit/io/temp_dir.hpp"
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 namespace io = atled::io;
@@ -32,14 +31,6 @@ std::string open_file(const temp_dir& dir, const std::string& name) {
 std::string open_bytes(const temp_dir& dir, std::string_view bytes) {
   dir.file("m", bytes);
   return open_file(dir, "m");
-}
-
-/// Pages of this process in memory. Units: bytes.
-std::int64_t resident_bytes() {
-  std::int64_t total = 0;
-  std::int64_t resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/near.hpp"
+#include "support/resident.hpp"
 #include <cmath>
 #include <memory>
 #include <tuple>
@@ -20,6 +21,14 @@ constexpr auto one_step = [](auto params, auto gradients, auto state, auto rate)
 };
 
 using params = std::tuple<tensor<f64, 1, 1>, tensor<f64, 1>>;
+/// A model whose members do not begin at zero.
+template <class K>
+struct line {
+  typename K::template leaf<f64, 2> slope = tensor<f64, 2>{1, 2};
+  typename K::template leaf<f64> shift = tensor<f64>(3);
+  ATLED_TREE(line, slope, shift)
+};
+
 params both(double matrix, double vector) {
   return {tensor<f64, 1, 1>(matrix), tensor<f64, 1>(vector)};
 }
@@ -67,6 +76,22 @@ TEST_CASE("adamw: the corrections keep their digits in f32", "[optim]") {
   };
   const auto [moved, state] = jit(slow)(start, gradient, optim::adamw::init(start));
   CHECK(near(std::get<0>(moved), tensor<f32, 2>{0.00001F, 3}, {2e-6, 2e-6}));
+}
+
+TEST_CASE("adamw: moments begin at zero, whatever the members of a struct begin with", "[optim]") {
+  const auto [m, v, steps] = optim::adamw::init(line<values>{});
+  for (const line<values>& moment : {m, v}) {
+    CHECK((moment.slope(0) == 0 && moment.slope(1) == 0 && moment.shift.item() == 0));
+  }
+  CHECK(steps.item() == 0);
+}
+
+TEST_CASE("adamw: moments of large parameters take no memory before the first step", "[optim]") {
+  const std::tuple<tensor<f32, 2048, 4096>> large;  // 32 MB
+  const std::int64_t before = resident_bytes();
+  const auto state = optim::adamw::init(large);
+  CHECK(resident_bytes() - before < (std::int64_t{8} << 20));
+  CHECK(std::get<0>(std::get<0>(state))(2047, 4095) == 0);
 }
 
 TEST_CASE("adamw: a zero gradient moves nothing but the decay", "[optim]") {
