@@ -206,6 +206,7 @@
 #include "atled/transform/device_put.hpp"
 #include "atled/transform/eager_collective.hpp"
 #include "atled/transform/grad.hpp"
+#include "atled/transform/has_aux.hpp"
 #include "atled/transform/inspect.hpp"
 #include "atled/transform/jacobian.hpp"
 #include "atled/transform/jit.hpp"

@@ -45,6 +45,11 @@ static_assert(is_traced<vector, vector>([](auto x, auto ct) {
   const auto [d_x] = pullback(ct);
   return std::pair(y, d_x);
 }));
+static_assert(is_traced<vector, vector>([](auto x, auto ct) {
+  const auto [y, pullback, aux] = vjp(g, x, has_aux);
+  const auto [d_x] = pullback(sum(ct));
+  return std::tuple(y, d_x, aux);
+}));
 static_assert(is_traced<vector, vector>([](auto x, auto dx) {
   const auto [y, dy] = jvp(h, x, dx);
   return std::pair(y, dy);

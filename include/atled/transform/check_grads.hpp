@@ -131,7 +131,7 @@ void check_first_order(const F&, int order, const std::tuple<Args...>& point) {
   const auto direction = direction_like(point, 1);
   const auto [value, tangent] = jvp_function<F>{}(point, direction);
   const auto at = [&](double step) {
-    return std::apply(value_function<F>{}, moved_along(point, direction, step));
+    return std::apply(value_function<false, F>{}, moved_along(point, direction, step)).first;
   };
   const difference_step by = step_for(point, value);
   const auto high = at(by.step);
@@ -147,7 +147,7 @@ void check_first_order(const F&, int order, const std::tuple<Args...>& point) {
       tangent, high, low);
 
   const auto cotangent = direction_like(value, 2);
-  const auto pulled = pullback_function<false, F>{}(point, cotangent);
+  const auto pulled = pullback_function<false, false, F>{}(point, cotangent);
   const inner_product forward = inner_product_of(cotangent, tangent);
   const inner_product reverse = inner_product_of(pulled, direction);
   const double scale = 1 + forward.magnitude + reverse.magnitude;
@@ -161,9 +161,10 @@ void check_order(const F& f, const Args&... args) {
   const std::tuple<Args...> point(args...);
   check_first_order(f, Now, point);
   if constexpr (Now < Order) {
-    const auto value = value_function<F>{}(args...);
-    check_order<Order, Now + 1>(tangent_function<F>{}, point, direction_like(point, 3));
-    check_order<Order, Now + 1>(pullback_function<false, F>{}, point, direction_like(value, 4));
+    const auto value = value_function<false, F>{}(args...).first;
+    check_order<Order, Now + 1>(tangent_function<false, F>{}, point, direction_like(point, 3));
+    check_order<Order, Now + 1>(pullback_function<false, false, F>{}, point,
+                                direction_like(value, 4));
   }
 }
 

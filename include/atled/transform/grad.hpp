@@ -1,9 +1,10 @@
 // atled/transform/grad.hpp: grad, value_and_grad: the derivative of a scalar function, in reverse.
-// Reads: transform/variables.hpp, passes/gradient.hpp. Next: transform/vjp.hpp.
-// SPDX-License-Identifier: MIT
+// Reads: transform/variables.hpp, transform/has_aux.hpp, passes/gradient.hpp. Next:
+// transform/vjp.hpp. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/gradient.hpp"
+#include "atled/transform/has_aux.hpp"
 #include "atled/transform/transformed.hpp"
 #include "atled/transform/variables.hpp"
 
@@ -22,10 +23,6 @@ struct argnums_option {
 template <int... Index>
 inline constexpr argnums_option<Index...> argnums{};
 
-/// The function returns (value, what else it knows); only the value is differentiated.
-struct has_aux_option {};
-inline constexpr has_aux_option has_aux{};
-
 namespace detail {
 
 template <class... Options>
@@ -38,9 +35,6 @@ struct argnums_of<argnums_option<Index...>, Rest...> {
 };
 template <class First, class... Rest>
 struct argnums_of<First, Rest...> : argnums_of<Rest...> {};
-
-template <class... Options>
-inline constexpr bool has_aux_v = (false || ... || std::is_same_v<Options, has_aux_option>);
 
 /// A result as an expression: a function may return a plain number.
 template <class T>
@@ -84,14 +78,9 @@ constexpr auto differentiated(std::index_sequence<Index...>, std::bool_constant<
   passes::ids inputs{};
   (make_variables(b, verb, Index, std::get<Index>(arguments), inputs), ...);
 
-  auto result = std::apply([&](auto&... argument) { return f(argument...); }, arguments);
-  const expr value = [&] {
-    if constexpr (HasAux) {
-      return as_expr(b, std::get<0>(members_of(result)));
-    } else {
-      return as_expr(b, result);
-    }
-  }();
+  const auto result = value_and_aux<HasAux>(
+      b, std::apply([&](auto&... argument) { return f(argument...); }, arguments));
+  const expr value = as_expr(b, result.first);
   passes::ids outputs{};
   passes::ids seeds{};
   passes::ids gradient{};
@@ -105,7 +94,7 @@ constexpr auto differentiated(std::index_sequence<Index...>, std::bool_constant<
   auto gradients = std::tuple<std::tuple_element_t<Index, std::tuple<Args...>>...>{
       with_derivatives(b, std::get<Index>(arguments), gradient, begin)...};
   if constexpr (HasAux) {
-    return std::pair(std::pair(value, std::get<1>(members_of(result))), gradients);
+    return std::pair(std::pair(value, result.second), gradients);
   } else {
     return std::pair(value, gradients);
   }

@@ -170,22 +170,6 @@ constexpr void pull_back_all(jacobian_call& call) {
   }
 }
 
-/// What a function returns beside the value, if it says so with `has_aux`.
-template <bool HasAux, class Result>
-constexpr auto value_and_aux(const Result& result) {
-  if constexpr (HasAux) {
-    static_assert(is_tuple_v<Result> && std::tuple_size_v<decltype(members_of(result))> == 2,
-                  "atled::jacobian: with has_aux the function must return a pair of the value and "
-                  "the rest");
-    const auto members = members_of(result);
-    using value = std::remove_cvref_t<std::tuple_element_t<0, decltype(members)>>;
-    using aux = std::remove_cvref_t<std::tuple_element_t<1, decltype(members)>>;
-    return std::pair<value, aux>(std::get<0>(members), std::get<1>(members));
-  } else {
-    return std::pair<Result, std::tuple<>>(result, {});
-  }
-}
-
 /// Runs `f` on variables and appends the derivatives of its leaves by those of the arguments.
 template <bool HasAux, std::size_t... Index, class F, class... Args>
 constexpr auto jacobian(std::index_sequence<Index...> chosen, bool is_forward,
@@ -198,7 +182,7 @@ constexpr auto jacobian(std::index_sequence<Index...> chosen, bool is_forward,
   jacobian_call call{b, verb, {}, {}, {}};
   (make_variables(b, verb, Index, std::get<Index>(arguments), call.inputs), ...);
   const auto both = value_and_aux<HasAux>(
-      std::apply([&](auto&... argument) { return f(argument...); }, arguments));
+      b, std::apply([&](auto&... argument) { return f(argument...); }, arguments));
   const auto& result = both.first;
   for_each_leaf([&](const auto& leaf) { call.outputs.push(as_expr(b, leaf).id()); }, result);
   check_jacobian(call);

@@ -14,9 +14,8 @@ namespace detail {
 
 /// The cotangents of a call's arguments for a cotangent of its result; with `IsLinear` the call
 /// itself is transposed, else its derivative.
-template <bool IsLinear, class Result, class... Args, class Cotangent>
-constexpr std::tuple<Args...> pulled_back(const traced_call<Result>& call,
-                                          const std::tuple<Args...>& arguments,
+template <bool IsLinear, class Call, class... Args, class Cotangent>
+constexpr std::tuple<Args...> pulled_back(const Call& call, const std::tuple<Args...>& arguments,
                                           const Cotangent& cotangent, std::string_view verb) {
   ir::builder& b = *call.builder;
   passes::ids given{};
@@ -34,43 +33,43 @@ constexpr std::tuple<Args...> pulled_back(const traced_call<Result>& call,
 }
 
 /// The function that `vjp` and `linear_transpose` return inside a trace.
-template <bool IsLinear, class Result, class... Args>
+template <bool IsLinear, class Call, class Arguments>
 class pullback {
  public:
-  constexpr pullback(const traced_call<Result>& call, const std::tuple<Args...>& arguments)
+  constexpr pullback(const Call& call, const Arguments& arguments)
       : call_(call), arguments_(arguments) {}
   template <class Cotangent>
-  constexpr std::tuple<Args...> operator()(const Cotangent& cotangent) const {
+  constexpr Arguments operator()(const Cotangent& cotangent) const {
     return pulled_back<IsLinear>(call_, arguments_, cotangent,
                                  IsLinear ? "linear_transpose" : "vjp");
   }
 
  private:
-  traced_call<Result> call_;
-  std::tuple<Args...> arguments_;
+  Call call_;
+  Arguments arguments_;
 };
 
-template <bool IsLinear, class F>
-struct pullback_function : transformed<pullback_function<IsLinear, F>> {
+template <bool IsLinear, bool HasAux, class F>
+struct pullback_function : transformed<pullback_function<IsLinear, HasAux, F>> {
   template <class Primals, class Cotangent>
   constexpr auto apply(const Primals& primals, const Cotangent& cotangent) const {
-    return pulled_back<IsLinear>(call_on_variables(F{}, primals), primals, cotangent,
+    return pulled_back<IsLinear>(call_on_variables<HasAux>(F{}, primals), primals, cotangent,
                                  IsLinear ? "linear_transpose" : "vjp");
   }
 };
 
 /// The function that they return on tensors: it keeps the point.
-template <bool IsLinear, class F, class... Args>
+template <bool IsLinear, bool HasAux, class F, class Primals>
 class pullback_at {
  public:
-  constexpr explicit pullback_at(const Args&... args) : point_(args...) {}
+  constexpr explicit pullback_at(const Primals& primals) : point_(primals) {}
   template <class Cotangent>
   constexpr auto operator()(const Cotangent& cotangent) const {
-    return pullback_function<IsLinear, F>{}(point_, cotangent);
+    return pullback_function<IsLinear, HasAux, F>{}(point_, cotangent);
   }
 
  private:
-  std::tuple<Args...> point_;
+  Primals point_;
 };
 
 }  // namespace detail
@@ -78,24 +77,30 @@ class pullback_at {
 /// The value at a point, and the function from a cotangent of it to those of the arguments.
 ///
 ///   const auto [y, pullback] = vjp(f, x, w);    const auto [d_x, d_w] = pullback(d_y);
+///   const auto [y, pullback, aux] = vjp(f, x, w, has_aux);    where f returns (y, aux)
 ///
 /// The cotangent is a tree like y; the result is a tuple with a tree for each argument, zeros for
 /// integers. Cost: inside a trace a call adds only the reverse pass; on tensors it computes f
-/// again. Ill-formed: the cotangent is not of the type of the value.
+/// again. Ill-formed: the cotangent is not of the type of the value; with has_aux, f returns no
+/// pair.
 template <class F, class... Args>
 [[nodiscard]] constexpr auto vjp(const F& f, const Args&... args) {
+  constexpr bool with_aux = detail::has_aux_v<Args...>;
+  const auto primals = detail::primals_of(args...);
+  using arguments = std::remove_cvref_t<decltype(primals)>;
   if constexpr ((holds_expressions<Args>() || ...)) {
-    const std::tuple<Args...> arguments(args...);
-    const auto call = detail::call_on_variables(f, arguments);
-    using result = std::remove_cvref_t<decltype(call.result)>;
-    return std::pair(call.result, detail::pullback<false, result, Args...>(call, arguments));
+    const auto call = detail::call_on_variables<with_aux>(f, primals);
+    using traced = std::remove_cvref_t<decltype(call)>;
+    return detail::with_aux<with_aux>(
+        call.result, detail::pullback<false, traced, arguments>(call, primals), call.aux);
   } else {
     static_assert(
         !detail::on_ranks<F>,
         "atled::vjp: a function of a mesh outside of a trace: it must be called inside of "
         "a function given to jit, or use grad, which knows the ranks");
-    return std::pair(detail::value_function<F>{}(args...),
-                     detail::pullback_at<false, F, Args...>(args...));
+    const auto [value, aux] = std::apply(detail::value_function<with_aux, F>{}, primals);
+    return detail::with_aux<with_aux>(
+        value, detail::pullback_at<false, with_aux, F, arguments>(primals), aux);
   }
 }
 
@@ -106,17 +111,17 @@ template <class F, class... Args>
 /// Ill-formed: f is not linear.
 template <class F, class... Args>
 [[nodiscard]] constexpr auto linear_transpose(const F& f, const Args&... args) {
+  using arguments = std::tuple<Args...>;
   if constexpr ((holds_expressions<Args>() || ...)) {
-    const std::tuple<Args...> arguments(args...);
-    const auto call = detail::call_on_variables(f, arguments);
-    using result = std::remove_cvref_t<decltype(call.result)>;
-    return detail::pullback<true, result, Args...>(call, arguments);
+    const auto call = detail::call_on_variables(f, arguments(args...));
+    using traced = std::remove_cvref_t<decltype(call)>;
+    return detail::pullback<true, traced, arguments>(call, arguments(args...));
   } else {
     static_assert(!detail::on_ranks<F>,
                   "atled::linear_transpose: a function of a mesh outside of a trace: it must be "
                   "called inside of "
                   "a function given to jit, or use grad, which knows the ranks");
-    return detail::pullback_at<true, F, Args...>(args...);
+    return detail::pullback_at<true, false, F, arguments>(arguments(args...));
   }
 }
 
