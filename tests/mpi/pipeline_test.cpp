@@ -1,5 +1,5 @@
 // mpi/pipeline_test.cpp: layers on 1, 2 and 4 ranks give the loss and the gradients of one process,
-// in either order of work.
+// in each order of work, whether they divide or not.
 // Reads: support/ranks.hpp, atled/transform/pipeline.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/transform/pipeline.hpp"
@@ -112,6 +112,43 @@ void check() {
   CHECK(distance(d_blocks, right_blocks) < 1e-6);
 }
 
+constexpr auto apply_one = [](auto layer, auto x) { return x + tanh(layer(x)); };
+
+/// 9 layers on so many ranks, R stages on each: 9 is divisible by none of 2, 4, 8.
+template <int Ranks, pipeline_order Order, int Repeats>
+void check_dealt_out() {
+  constexpr int count = 8;
+  const mesh<axis<"pipe", Ranks>> devices{MPI_COMM_WORLD};
+  const auto step = pipeline<count, Order>(embed, apply_one, loss, devices, axis<"pipe">,
+                                           of_layers<9>, repeated<Repeats>);
+  using function = std::remove_const_t<decltype(step)>;
+  STATIC_REQUIRE(function::bubble * (Repeats * count + Ranks - 1) < Ranks - 1 + 1e-9);
+  STATIC_REQUIRE(function::bubble * (Repeats * count + Ranks - 1) > Ranks - 1 - 1e-9);
+  ends_type ends;
+  layers_type<9> all;
+  fill(ends, 5);
+  fill(all, 7);
+  tensor<i32, count, 2, 3> text;
+  tensor<i32, count, 2, 3> next;
+  int seed = 1;
+  for (auto& x : text.span()) x = (seed = (seed * 5 + 3) % 97) % 7;
+  for (auto& x : next.span()) x = (seed = (seed * 5 + 3) % 97) % 7;
+  using joined = tensor_view<const i32, 2 * count, 3>;
+  const auto [right, slopes] = jit(value_and_grad(whole_loss, argnums<0, 1>))(
+      ends, all, joined(std::as_const(text).data()), joined(std::as_const(next).data()));
+
+  const auto [value, d_ends, d_blocks] = step(ends, step.cut(all.of), text, next);
+  CHECK(std::abs(value.item() - right.item()) < 1e-6F);
+  CHECK(distance(d_ends, std::get<0>(slopes)) < 1e-6);
+  layers_type<9> d_all;
+  step.gather(d_blocks, d_all.of);
+  CHECK(distance(d_all, std::get<1>(slopes)) < 1e-6);
+
+  layers_type<9> back;
+  step.gather(step.cut(all.of), back.of);
+  CHECK(distance(back, all) == 0);
+}
+
 }  // namespace
 
 TEST_CASE("pipeline: loss and gradients are those of one process", "[mpi]") {
@@ -122,4 +159,17 @@ TEST_CASE("pipeline: loss and gradients are those of one process", "[mpi]") {
 
 TEST_CASE("pipeline: all forward before all backward gives the same", "[mpi]") {
   if (support::num_ranks() == 4) check<4, pipeline_order::gpipe>();
+}
+
+TEST_CASE("pipeline: layers that do not divide, several stages a rank", "[mpi]") {
+  if (support::num_ranks() == 1) {
+    check_dealt_out<1, pipeline_order::interleaved, 2>();
+  }
+  if (support::num_ranks() == 2) {
+    check_dealt_out<2, pipeline_order::one_f_one_b, 1>();
+    check_dealt_out<2, pipeline_order::interleaved, 2>();
+  }
+  if (support::num_ranks() == 4) {
+    check_dealt_out<4, pipeline_order::interleaved, 2>();
+  }
 }

@@ -150,8 +150,13 @@ class pipeline_player {
   return true;
 }
 
-/// Messages between two ranks arrive in the order in which they are sent: they must be wanted in
-/// that order too.
+/// The rank to which the result of `a` goes; -1 for none, or for its own.
+[[nodiscard]] constexpr int target_of(const pipeline_table& t, const pipeline_action& a) {
+  const int stage = a.is_backward ? a.stage - 1 : a.stage + 1;
+  return stage < 0 || stage == t.num_stages() || t.ranks == 1 ? -1 : t.rank_of(stage);
+}
+
+/// Messages of one kind between two ranks must be wanted in the order in which they are sent.
 [[nodiscard]] constexpr bool messages_match(const pipeline_table& t, int from, int to,
                                             bool is_backward) {
   int sent = 0;
@@ -160,12 +165,9 @@ class pipeline_player {
     const pipeline_action& a = t.actions[to][i];
     if (a.is_backward != is_backward || !find_source(t, a, source)) continue;
     if (t.rank_of(source.stage) != from) continue;
-    while (sent < t.num_actions) {  // the next one that goes to `to`
+    while (sent < t.num_actions) {
       const pipeline_action& s = t.actions[from][sent];
-      const int target = is_backward ? s.stage - 1 : s.stage + 1;
-      const bool goes = s.is_backward == is_backward && target >= 0 && target < t.num_stages() &&
-                        t.rank_of(target) == to;
-      if (goes) break;
+      if (s.is_backward == is_backward && target_of(t, s) == to) break;
       ++sent;
     }
     if (sent == t.num_actions || !(t.actions[from][sent++] == source)) return false;
@@ -237,6 +239,13 @@ class pipeline_player {
     return out;
   }
   return detail::pipeline_player(t).play();
+}
+
+/// The place in the actions of rank `from`, from `begin` on, of the next one whose result goes to
+/// rank `to`: so a rank knows what arrives without being told. num_actions if there is none.
+[[nodiscard]] constexpr int next_message(const pipeline_table& t, int from, int to, int begin) {
+  while (begin < t.num_actions && detail::target_of(t, t.actions[from][begin]) != to) ++begin;
+  return begin;
 }
 
 /// How many of `layers` layers a stage holds: the first ones hold one more where they do not

@@ -2,8 +2,8 @@
 // way through all of them. Reads: passes/pipeline.hpp (the order), transform/jit.hpp (the work of a
 // rank), comm/grid.hpp (what goes from rank to rank).
 //
-// The first rank turns a microbatch into an activation, each rank applies its stage, the last one
-// takes the loss. A rank keeps the input of its stage and computes the inside again on the way
+// The first stage turns a microbatch into an activation, each stage applies its layers, the last
+// one takes the loss. A rank keeps the input of its stages and computes the inside again on the way
 // back, so that it holds one activation for each microbatch that is under way.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,7 +13,10 @@
 #include "atled/passes/pipeline.hpp"
 #include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"
+#include "atled/transform/pipeline_messages.hpp"
 
+#include <array>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,7 +26,55 @@ namespace atled {
 
 using passes::pipeline_order;
 
+template <int Repeats>
+struct repeated_option {};
+/// So many stages on each rank, for `pipeline_order::interleaved`.
+template <int Repeats>
+inline constexpr repeated_option<Repeats> repeated{};
+
+template <int Layers>
+struct of_layers_option {};
+/// The second function of a pipeline is that of one of so many layers, which are dealt out to the
+/// stages: the first ones hold one more where they do not divide.
+template <int Layers>
+inline constexpr of_layers_option<Layers> of_layers{};
+
 namespace detail {
+
+template <class... Options>
+struct pipeline_options {
+  static constexpr int repeats = 1;
+  static constexpr int layers = 0;  ///< 0: a function of whole stages
+};
+template <int Repeats, class... Rest>
+struct pipeline_options<repeated_option<Repeats>, Rest...> : pipeline_options<Rest...> {
+  static constexpr int repeats = Repeats;
+};
+template <int Layers, class... Rest>
+struct pipeline_options<of_layers_option<Layers>, Rest...> : pipeline_options<Rest...> {
+  static_assert(Layers > 0, "atled::pipeline: of_layers must be of 1 layer or more");
+  static constexpr int layers = Layers;
+};
+
+/// The first `Count` layers of an array, one after the other.
+template <class Layer, int Count>
+struct layers_in_turn {
+  template <class Layers>
+  constexpr expr operator()(const Layers& layers, const expr& in) const {
+    expr x = in;
+    for (int i = 0; i < Count; ++i) x = Layer{}(layers[static_cast<std::size_t>(i)], x);
+    return x;
+  }
+};
+/// The function of a stage that holds `Count` layers.
+template <class Stage, int Count>
+struct stage_of {
+  using type = layers_in_turn<Stage, Count>;
+};
+template <class Stage>
+struct stage_of<Stage, 0> {
+  using type = Stage;
+};
 
 /// What the ranks of a pipeline compute, as functions of whole microbatches.
 template <class First, class Stage, class Last>
@@ -78,68 +129,39 @@ struct share_of_tree {
   }
 };
 
-/// Sends that are under way, with what they send.
-template <class Activation>
-class pipeline_outbox {
- public:
-  explicit pipeline_outbox(comm::communicator& ranks) : ranks_(ranks) {}
-
-  void send(Activation&& x, int target, const call_site& at) {
-    drop_done();
-    under_way_.push_back({{}, std::move(x)});
-    message& m = under_way_.back();
-    constexpr tensor_type type = leaf_type<Activation>();
-    m.request = ranks_.start({.what = comm::collective::send,
-                              .element = type.element,
-                              .target = target,
-                              .count = type.dims.size(),
-                              .in = std::as_const(m.value).data(),
-                              .where = {at, type}});
-  }
-  void wait() {
-    for (message& m : under_way_) ranks_.wait(m.request);
-    under_way_.clear();
-  }
-
- private:
-  struct message {
-    comm::request request;
-    Activation value;  // its memory does not move with it
-  };
-  comm::communicator& ranks_;
-  std::vector<message> under_way_;
-
-  void drop_done() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < under_way_.size(); ++i) {
-      if (ranks_.test(under_way_[i].request)) continue;
-      if (kept != i) under_way_[kept] = std::move(under_way_[i]);
-      ++kept;
-    }
-    under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(kept), under_way_.end());
-  }
-};
-
 }  // namespace detail
 
 /// What `pipeline` returns; see there.
-template <int Microbatches, pipeline_order Order, class First, class Stage, class Last, int Ranks>
+template <int Microbatches, pipeline_order Order, class First, class Stage, class Last, int Ranks,
+          int Repeats, int Layers>
 class pipeline_function {
   static_assert(std::is_empty_v<First> && std::is_empty_v<Stage> && std::is_empty_v<Last>,
                 "atled::pipeline: a function captures variables: it must be stateless; pass them "
                 "as weights");
 
  public:
-  static constexpr passes::pipeline_table table = passes::make_pipeline(Order, Ranks, Microbatches);
+  static constexpr passes::pipeline_table table =
+      passes::make_pipeline(Order, Ranks, Microbatches, Repeats);
   static constexpr passes::pipeline_facts facts = passes::check_pipeline(table);
   static_assert(facts.problem.empty(), "atled::pipeline: there is no such table of work");
   /// The part of its time in which a rank waits, if all stages take the same time.
   static constexpr double bubble = facts.bubble;
+  static constexpr int num_stages = Ranks * Repeats;
+
+  /// What a rank holds of `of_layers`: for each of its stages room for the layers of the longest.
+  static constexpr int most_layers = passes::layers_of_stage(Layers, num_stages, 0);
+  static constexpr int least_layers = passes::layers_of_stage(Layers, num_stages, num_stages - 1);
+  static_assert(Layers == 0 || least_layers > 0,
+                "atled::pipeline: more stages than layers: each must hold one at least");
+  template <class Layer>
+  using stages_type =
+      std::array<std::array<Layer, static_cast<std::size_t>(most_layers)>, std::size_t{Repeats}>;
 
   pipeline_function(comm::grid& ranks, int axis) : ranks_(&ranks), axis_(axis) {}
 
   /// The mean loss of all microbatches, and its gradient by `ends` and by this rank's `blocks`.
   ///
+  ///   blocks   of its only stage; with repeated<R> or of_layers<L>: an array of one for each stage
   ///   in       T[M, ...]   microbatches; the first rank reads them
   ///   targets  U[M, ...]   the last rank reads them
   ///   result   (f32[], a tree like ends, the same on all ranks; a tree like blocks)
@@ -150,91 +172,172 @@ class pipeline_function {
                                 const tensor<T, Microbatches, In...>& in,
                                 const tensor<U, Microbatches, Target...>& targets,
                                 call_site at = call_site::here()) const {
-    using work = detail::pipeline_work<First, Stage, Last>;
     using microbatch = tensor_view<const T, In...>;
     using target = tensor_view<const U, Target...>;
-    using activation =
-        decltype(jit(typename work::enter{})(ends, blocks, std::declval<microbatch>()));
+    using stage_blocks = std::remove_cvref_t<decltype(blocks_of(blocks, 0))>;
+    using activation = decltype(jit(typename longest::enter{})(ends, blocks_of(blocks, 0),
+                                                               std::declval<microbatch>()));
     static_assert(
-        std::is_same_v<activation, decltype(jit(Stage{})(blocks, std::declval<activation>()))>,
+        std::is_same_v<activation, decltype(jit(stage<most_layers>{})(blocks_of(blocks, 0),
+                                                                      std::declval<activation>()))>,
         "atled::pipeline: a stage must give what it takes: a tensor of the type that the first "
         "function makes");
     at = at.in("pipeline");
     comm::communicator& ranks = ranks_->along(axis_);
     const int rank = ranks.rank();
-    const auto part = [&]<class View>(const auto& of, int m) {
-      return View(of.data() + m * detail::leaf_type<View>().dims.size());
-    };
-    const auto receive = [&](int source) {
-      constexpr tensor_type type = detail::leaf_type<activation>();
-      auto x = activation::uninitialized();
-      ranks.receive(x.data(), type.dims.size(), type.element, source, {at, type});
-      return x;
-    };
+    const auto input = [&](int m) { return part_of<microbatch>(in, m); };
+    const auto wanted = [&](int m) { return part_of<target>(targets, m); };
 
-    gradients<Ends, Blocks> total;
-    std::vector<activation> kept(rank == 0 ? 0 : Microbatches);
+    gradients<Ends, Blocks, stage_blocks> total;
+    std::vector<std::optional<activation>> kept(static_cast<std::size_t>(Repeats * Microbatches));
     detail::pipeline_outbox<activation> outbox(ranks);
+    detail::pipeline_inbox<activation> inbox(ranks, table);
     for (int i = 0; i < table.num_actions; ++i) {
       const passes::pipeline_action& action = table.actions[rank][i];
       const int m = action.microbatch;
-      const auto slot = static_cast<std::size_t>(m);
-      if (!action.is_backward) {
-        if (rank > 0) kept[slot] = receive(rank - 1);
-        if (rank + 1 == Ranks) continue;  // the loss is taken on the way back
-        if (rank == 0) {
-          outbox.send(jit(typename work::enter{})(ends, blocks,
-                                                  part.template operator()<microbatch>(in, m)),
-                      1, at);
-        } else {
-          outbox.send(jit(Stage{})(blocks, kept[slot]), rank + 1, at);
+      const int s = action.stage;
+      const int place = s / Ranks;  // among the stages of this rank
+      const stage_blocks& own = blocks_of(blocks, place);
+      std::optional<activation>& x = kept[static_cast<std::size_t>(place * Microbatches + m)];
+      const auto take = [&](int from) { return inbox.take({action.is_backward, from, m}, at); };
+      const auto give = [&](activation&& y) {
+        const int to = passes::detail::target_of(table, action);
+        if (to < 0) return inbox.put(action, std::move(y));  // to a stage of this rank
+        outbox.send(std::move(y), to, at);
+      };
+      if constexpr (num_stages == 1) {
+        if (!action.is_backward) continue;
+        auto [value, slopes] =
+            jit(typename longest::back_of_whole{})(ends, own, input(m), wanted(m));
+        total.add_loss(std::move(value));
+        total.add(place, std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
+      } else if (!action.is_backward) {
+        if (s > 0) x = take(s - 1);
+        if (s == 0) {
+          give(jit(typename longest::enter{})(ends, own, input(m)));
+        } else if (s + 1 < num_stages) {  // of the last the loss is taken on the way back
+          with_stage(s, [&]<class Stages>(Stages) { give(jit(Stages{})(own, *x)); });
         }
-      } else if constexpr (Ranks == 1) {
-        auto [value, slopes] = jit(typename work::back_of_whole{})(
-            ends, blocks, part.template operator()<microbatch>(in, m),
-            part.template operator()<target>(targets, m));
+      } else if (s + 1 == num_stages) {
+        auto [value, slopes] = jit(typename shortest::back_of_last{})(ends, own, *x, wanted(m));
         total.add_loss(std::move(value));
-        total.add(std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
-      } else if (rank + 1 == Ranks) {
-        auto [value, slopes] = jit(typename work::back_of_last{})(
-            ends, blocks, kept[slot], part.template operator()<target>(targets, m));
-        total.add_loss(std::move(value));
-        total.add(std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
-        outbox.send(std::move(std::get<2>(slopes)), rank - 1, at);
-        kept[slot] = {};
-      } else if (rank == 0) {
-        auto slopes = jit(typename work::back_of_first{})(
-            ends, blocks, part.template operator()<microbatch>(in, m), receive(1));
-        total.add(std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
+        total.add(place, std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
+        give(std::move(std::get<2>(slopes)));
+        x.reset();
+      } else if (s == 0) {
+        auto slopes = jit(typename longest::back_of_first{})(ends, own, input(m), take(s + 1));
+        total.add(place, std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes)));
       } else {
-        auto slopes = jit(typename work::back{})(blocks, kept[slot], receive(rank + 1));
-        total.add_blocks(std::move(std::get<0>(slopes)));
-        outbox.send(std::move(std::get<1>(slopes)), rank - 1, at);
-        kept[slot] = {};
+        with_stage(s, [&]<class Stages>(Stages) {
+          using work = detail::pipeline_work<First, Stages, Last>;
+          auto slopes = jit(typename work::back{})(own, *x, take(s + 1));
+          total.add_blocks(place, std::move(std::get<0>(slopes)));
+          give(std::move(std::get<1>(slopes)));
+        });
+        x.reset();
       }
     }
     outbox.wait();
     return total.mean(ranks, at);
   }
 
+  /// What this rank holds of all layers; what a shorter stage has no use for is left as zeros.
+  template <class Layer, std::size_t Count>
+  [[nodiscard]] stages_type<Layer> cut(const std::array<Layer, Count>& all) const {
+    static_assert(Count == Layers, "atled::pipeline: cut must be given all layers of of_layers");
+    stages_type<Layer> out{};
+    for_each_layer(
+        ranks_->along(axis_).rank(),
+        [&](std::size_t place, std::size_t i, std::size_t layer) { out[place][i] = all[layer]; });
+    return out;
+  }
+  /// Puts the layers of all ranks in their places, on all ranks.
+  ///
+  /// Blocks until: all ranks have called it.
+  template <class Layer, std::size_t Count>
+  void gather(const stages_type<Layer>& mine, std::array<Layer, Count>& all,
+              call_site at = call_site::here()) const {
+    static_assert(Count == Layers, "atled::pipeline: gather must be given all layers of of_layers");
+    at = at.in("gather");
+    comm::communicator& ranks = ranks_->along(axis_);
+    for (int r = 0; r < Ranks; ++r) {
+      for_each_layer(r, [&](std::size_t place, std::size_t i, std::size_t layer) {
+        if (r == ranks.rank()) all[layer] = mine[place][i];
+        for_each_leaf(
+            [&](auto& leaf) {
+              constexpr tensor_type type = detail::leaf_type<std::remove_cvref_t<decltype(leaf)>>();
+              ranks.broadcast(leaf.data(), leaf.data(), type.dims.size(), type.element, r,
+                              {at, type});
+            },
+            all[layer]);
+      });
+    }
+  }
+
  private:
   comm::grid* ranks_;
   int axis_;
 
+  template <int Count>
+  using stage = typename detail::stage_of<Stage, Count>::type;
+  using longest = detail::pipeline_work<First, stage<most_layers>, Last>;
+  using shortest = detail::pipeline_work<First, stage<least_layers>, Last>;
+
+  template <class View, class Batch>
+  [[nodiscard]] static View part_of(const Batch& of, int m) {
+    return View(of.data() + m * detail::leaf_type<View>().dims.size());
+  }
+  template <class Blocks>
+  [[nodiscard]] static decltype(auto) blocks_of(Blocks& blocks, int place) {
+    if constexpr (Repeats == 1 && Layers == 0) {
+      return (blocks);
+    } else {
+      static_assert(
+          detail::is_array_v<std::remove_const_t<Blocks>>,
+          "atled::pipeline: blocks must be an array of one tree for each stage of a rank");
+      return (blocks[static_cast<std::size_t>(place)]);
+    }
+  }
+  /// Calls `run` with the function of a stage between the first and the last.
+  template <class Run>
+  static void with_stage(int s, const Run& run) {
+    if constexpr (num_stages > 2) {
+      if constexpr (most_layers == least_layers) {
+        run(stage<most_layers>{});
+      } else if (passes::layers_of_stage(Layers, num_stages, s) == most_layers) {
+        run(stage<most_layers>{});
+      } else {
+        run(stage<least_layers>{});
+      }
+    }
+  }
+  template <class Visit>
+  static void for_each_layer(int rank, const Visit& visit) {
+    for (int place = 0; place < Repeats; ++place) {
+      const int s = place * Ranks + rank;
+      const int first = passes::first_layer_of_stage(Layers, num_stages, s);
+      for (int i = 0; i < passes::layers_of_stage(Layers, num_stages, s); ++i) {
+        visit(static_cast<std::size_t>(place), static_cast<std::size_t>(i),
+              static_cast<std::size_t>(first + i));
+      }
+    }
+  }
+
   /// Sums over microbatches, and over the ranks of what they share.
-  template <class Ends, class Blocks>
+  template <class Ends, class Blocks, class StageBlocks>
   struct gradients {
     tensor<f32> loss = tensor<f32>(0.0F);
     Ends ends = zeros_of<Ends>();
     Blocks blocks = zeros_of<Blocks>();
 
     void add_loss(tensor<f32>&& value) { loss = tensor<f32>(loss.item() + value.item()); }
-    void add_blocks(Blocks&& more) {
-      blocks = jit(detail::sum_of_trees)(std::move(blocks), std::move(more));
+    void add_blocks(int place, StageBlocks&& more) {
+      StageBlocks& sum = blocks_of(blocks, place);
+      sum = jit(detail::sum_of_trees)(std::move(sum), std::move(more));
     }
-    void add(Ends&& more_ends, Blocks&& more_blocks) {
+    void add(int place, Ends&& more_ends, StageBlocks&& more_blocks) {
       ends = jit(detail::sum_of_trees)(std::move(ends), std::move(more_ends));
-      add_blocks(std::move(more_blocks));
+      add_blocks(place, std::move(more_blocks));
     }
     std::tuple<tensor<f32>, Ends, Blocks> mean(comm::communicator& ranks, const call_site& at) {
       const auto sum = [&](auto& leaf) {
@@ -264,23 +367,30 @@ class pipeline_function {
 /// Layers on one rank after the other: value and gradient of a loss over M microbatches.
 ///
 ///   const mesh<axis<"pipe", 4>> devices{MPI_COMM_WORLD};
-///   const auto step = pipeline<8>(embed, layers, loss, devices, axis<"pipe">);
+///   const auto step = pipeline<8>(embed, stage, loss, devices, axis<"pipe">);
 ///   auto [value, d_ends, d_blocks] = step(ends, blocks, texts, nexts);
 ///
-///   first(ends, microbatch) -> x      on the first rank
-///   stage(blocks, x)        -> x      on each rank, with its own blocks
-///   last(ends, x, target)   -> f32[]  on the last rank: the mean loss of a microbatch
+///   first(ends, microbatch) -> x      in the first stage
+///   stage(blocks, x)        -> x      in each stage, with its own blocks
+///   last(ends, x, target)   -> f32[]  in the last stage: the mean loss of a microbatch
 ///
 /// `ends` are weights that all ranks hold alike, such as a table of tokens that is the head as
 /// well; their gradient is summed over the ranks. The order is 1F1B, or `pipeline<8,
 /// pipeline_order::gpipe>`; `decltype(step)::bubble` is the part of the time that ranks wait.
+///
+///   pipeline<8>(embed, layer, loss, devices, axis<"pipe">, of_layers<10>)
+///   pipeline<8, pipeline_order::interleaved>(..., of_layers<10>, repeated<2>)
+///
+/// With `of_layers` the second function is that of one layer: `step.cut(all)` is what a rank holds
+/// of an array of all, `step.gather(blocks, all)` the way back. With `repeated<R>` each rank has R
+/// stages, and the pipeline fills R times as fast.
 /// Cost: the forward pass twice; a rank holds at most S - rank activations (1F1B).
 /// Ill-formed: a function captures; the axis is none of the mesh, or has no size; a stage changes
-/// the type. Source: Narayanan et al., SC 2021.
+/// the type; more stages than layers. Source: Narayanan et al., SC 2021.
 template <int Microbatches, pipeline_order Order = pipeline_order::one_f_one_b, class First,
-          class Stage, class Last, auto... Axis, axis_label Label>
+          class Stage, class Last, auto... Axis, axis_label Label, class... Options>
 [[nodiscard]] auto pipeline(First, Stage, Last, const mesh<Axis...>& devices,
-                            const axis_tag<Label, 0>&) {
+                            const axis_tag<Label, 0>&, const Options&...) {
   constexpr mesh_shape shape = mesh<Axis...>::shape_value;
   constexpr int axis = shape.axis_named(Label.name.view());
   static_assert(axis >= 0, "atled::pipeline: the mesh has no axis of this name");
@@ -288,7 +398,9 @@ template <int Microbatches, pipeline_order Order = pipeline_order::one_f_one_b, 
                 "atled::pipeline: the axis of a pipeline must have a size: axis<pipe, 4> with the "
                 "name as a string literal");
   constexpr int ranks = static_cast<int>(shape.sizes[axis < 0 ? 0 : axis]);
-  return pipeline_function<Microbatches, Order, First, Stage, Last, ranks>(devices.ranks(), axis);
+  using given = detail::pipeline_options<Options...>;
+  return pipeline_function<Microbatches, Order, First, Stage, Last, ranks, given::repeats,
+                           given::layers>(devices.ranks(), axis);
 }
 
 }  // namespace atled
