@@ -1,4 +1,4 @@
-// support/resident.hpp: how much memory of this process is in use.
+// support/resident.hpp: how much memory of this process is in use, and whether that tells anything.
 // Reads: nothing. Linux only: elsewhere it is 0.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,3 +14,12 @@
   std::ifstream("/proc/self/statm") >> total >> resident;
   return resident * sysconf(_SC_PAGESIZE);
 }
+
+/// Under a sanitizer of addresses memory is neither reused nor left untouched.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool memory_is_plain = false;
+#elif defined(__has_feature)
+inline constexpr bool memory_is_plain = !__has_feature(address_sanitizer);
+#else
+inline constexpr bool memory_is_plain = true;
+#endif

@@ -1,19 +1,15 @@
 // atled/core/tensor_storage.hpp: where the values of a tensor live: inside it, or on the heap.
-// Reads: core/diagnostic.hpp, core/shape.hpp. Next: core/tensor.hpp.
+// Reads: core/large_memory.hpp, core/shape.hpp. Next: core/tensor.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#if defined(__linux__)
-#  include <sys/mman.h>
-#endif
-
 #include "atled/core/diagnostic.hpp"
+#include "atled/core/large_memory.hpp"
 #include "atled/core/shape.hpp"
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -25,8 +21,6 @@ namespace atled {
 inline constexpr std::size_t tensor_alignment = 64;
 /// Units: bytes. Tensors up to this size need no allocation.
 inline constexpr std::int64_t inline_bytes = 256;
-/// Units: bytes. Tensors from this size on are laid out in huge pages.
-inline constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
 
 namespace detail {
 
@@ -114,8 +108,7 @@ template <class T, std::int64_t Size>
 class heap_storage {
   static constexpr std::size_t bytes = static_cast<std::size_t>(Size) * sizeof(T);
   static constexpr std::size_t count_offset = (bytes + 63) / 64 * 64;
-  static constexpr std::size_t alignment =
-      bytes >= std::size_t{huge_page_bytes} ? std::size_t{huge_page_bytes} : tensor_alignment;
+  static constexpr bool is_large = bytes >= std::size_t{huge_page_bytes};
 
  public:
   explicit heap_storage(zeroed_t) : values_(allocate(true)) {}
@@ -170,44 +163,17 @@ class heap_storage {
   }
 
  private:
-  static constexpr bool is_large = alignment > tensor_alignment;
+  static constexpr std::size_t block_bytes = count_offset + sizeof(int);
 
-  /// What lies behind the values.
-  struct control {
-    int count;
-    bool is_mapped;
-    void* block;  // what was allocated; it begins before aligned values
-  };
-  /// Units: bytes, of a large block.
-  static constexpr std::size_t block_bytes = count_offset + sizeof(control) + alignment;
-
-  // Large zeros are pages of the system, which cost nothing until they are touched; calloc would
-  // write zeros over memory that it has had before.
   [[nodiscard]] static T* allocate(bool is_zeroed) {
-    void* block = nullptr;
     void* memory = nullptr;
-    bool is_mapped = false;
     if constexpr (is_large) {
-#if defined(__linux__)
-      if (is_zeroed) {
-        block = ::mmap(nullptr, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1, 0);
-        is_mapped = true;
-        if (block == MAP_FAILED) throw std::bad_alloc();
-      }
-#endif
-      if (!is_mapped) block = is_zeroed ? std::calloc(1, block_bytes) : std::malloc(block_bytes);
-      if (block == nullptr) throw std::bad_alloc();
-      const auto address = reinterpret_cast<std::uintptr_t>(block);
-      memory = static_cast<char*>(block) + (alignment - address % alignment) % alignment;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-      ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: without it the values are right, slower
-#endif
+      memory = tensor_memory.take(block_bytes, is_zeroed);
     } else {
-      block = memory = ::operator new (count_offset + sizeof(control), std::align_val_t{alignment});
+      memory = ::operator new (block_bytes, std::align_val_t{tensor_alignment});
       if (is_zeroed) std::memset(memory, 0, bytes);
     }
-    ::new (static_cast<char*>(memory) + count_offset) control{1, is_mapped, block};
+    ::new (static_cast<char*>(memory) + count_offset) int{1};
     return static_cast<T*>(memory);
   }
   void copy_from(const heap_storage& other) {
@@ -218,30 +184,17 @@ class heap_storage {
     if (values_ == nullptr) return;
     if (__atomic_fetch_sub(count(), 1, __ATOMIC_ACQ_REL) == 1) {
       if constexpr (is_large) {
-        void* const block = behind().block;
-#if defined(__linux__)
-        if (behind().is_mapped) {
-          ::munmap(block, block_bytes);
-          values_ = nullptr;
-          return;
-        }
-#endif
-        std::free(block);
+        tensor_memory.give_back(raw(), block_bytes);
       } else {
-        ::operator delete (raw(), std::align_val_t{alignment});
+        ::operator delete (raw(), std::align_val_t{tensor_alignment});
       }
     }
     values_ = nullptr;
   }
-  [[nodiscard]] void* raw() const noexcept {
-    return values_;
-  }
-  [[nodiscard]] control& behind() const noexcept {
-    return *std::launder(
-        static_cast<control*>(static_cast<void*>(static_cast<char*>(raw()) + count_offset)));
-  }
+  [[nodiscard]] void* raw() const noexcept { return values_; }
   [[nodiscard]] int* count() const noexcept {
-    return &behind().count;
+    return std::launder(
+        static_cast<int*>(static_cast<void*>(static_cast<char*>(raw()) + count_offset)));
   }
 
   T* values_ = nullptr;
