@@ -1,6 +1,7 @@
 // static/docs_ranks.cpp: the code of docs/ranks.md, line for line; cmake/check_docs.cmake compares.
 // SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
+#include "atled/io/checkpoint.hpp"
 #include "atled/transform/pipeline.hpp"
 
 #include <tuple>
@@ -57,6 +58,15 @@ constexpr auto train = [](auto model, auto x, auto y) {
 };
 auto step_on(const grid& devices) {
   return jit(train, devices, in_specs<none, P<"data">, P<"data">>, out_specs<none, P<>>);
+}
+
+std::int64_t save(const std::string& folder, const network<on<grid>>& model, const grid& devices,
+                  std::int64_t step) {
+  return io::save_checkpoint(folder, model, devices, step);
+}
+std::optional<io::loaded_checkpoint> load(const std::string& folder, network<on<grid>>& model,
+                                          const grid& devices) {
+  return io::load_checkpoint(folder, model, devices);
 }
 
 using program =

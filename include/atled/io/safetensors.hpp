@@ -69,6 +69,10 @@ class safetensors_file {
   explicit safetensors_file(std::string path, const safetensors_options& options = {})
       : file_(std::move(path)), header_(read_header(file_, options)) {}
 
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
+  /// Units: bytes.
+  [[nodiscard]] std::uint64_t size() const { return file_.size(); }
+
   /// Ascending by name.
   [[nodiscard]] std::span<const tensor_entry> tensors() const { return header_.tensors; }
   /// In the order of the file.
@@ -120,6 +124,20 @@ class safetensors_file {
   /// Fills one target.
   void read(const tensor_target& target) const {
     read(std::span<const tensor_target>(&target, 1), unlisted::ignore);
+  }
+
+  /// Some bytes of one of `tensors()`, from `offset` in it on.
+  ///
+  /// Throws: they do not lie inside the tensor; the file changed since it was opened.
+  void read_part(const tensor_entry& entry, std::uint64_t offset, std::span<std::byte> out) const {
+    if (offset > entry.size || out.size() > entry.size - offset) {
+      refuse(at_offset(file_.path(), entry.begin), "read",
+             std::to_string(out.size()) + " bytes at " + std::to_string(offset) + " of tensor " +
+                 printable(entry.name),
+             "they must lie inside its " + std::to_string(entry.size));
+    }
+    file_.read(entry.begin + offset, out);
+    file_.require_unchanged();
   }
 
   /// The bytes of one tensor, in memory aligned for its elements.
