@@ -58,28 +58,25 @@ template <std::floating_point T, int N>
 namespace detail {
 
 // erf_inv(x) = x p(t) with w = -log(1 - x^2), and t = w or sqrt(w) less a shift in each range of w.
+// Few numbers lie outside of the first range (0.3 % of uniform ones in f32, 0.1 % in f64), so most
+// packets of lanes need one polynomial only.
 // Source: Giles, Approximating the Erfinv Function, GPU Computing Gems Jade Edition, 2011.
 template <int N>
 ATLED_INLINE vec<f32, N> erf_inv_factor(vec<f32, N> w) noexcept {
-  // w < 5, t = w - 2.5, and above, t = sqrt(w) - 3: one polynomial, whose coefficients lanes pick.
   const auto is_centre = w < splat<N>(5.0F);
-  const auto pick = [&](f32 centre, f32 tail) {
-    return select(is_centre, splat<N>(centre), splat<N>(tail));
-  };
-  const auto t = select(is_centre, w - splat<N>(2.5F), sqrt(w) - splat<N>(3.0F));
-  auto p = pick(2.81022636e-08F, -0.000200214257F);
-  p = p * t + pick(3.43273939e-07F, 0.000100950558F);
-  p = p * t + pick(-3.5233877e-06F, 0.00134934322F);
-  p = p * t + pick(-4.39150654e-06F, -0.00367342844F);
-  p = p * t + pick(0.00021858087F, 0.00573950773F);
-  p = p * t + pick(-0.00125372503F, -0.0076224613F);
-  p = p * t + pick(-0.00417768164F, 0.00943887047F);
-  p = p * t + pick(0.246640727F, 1.00167406F);
-  return p * t + pick(1.50140941F, 2.83297682F);
+  const auto centre = polynomial(w - splat<N>(2.5F), 1.50140941F, 0.246640727F, -0.00417768164F,
+                                 -0.00125372503F, 0.00021858087F, -4.39150654e-06F, -3.5233877e-06F,
+                                 3.43273939e-07F, 2.81022636e-08F);
+  if (all(is_centre)) [[likely]]
+    return centre;
+  const auto tail = polynomial(sqrt(w) - splat<N>(3.0F), 2.83297682F, 1.00167406F, 0.00943887047F,
+                               -0.0076224613F, 0.00573950773F, -0.00367342844F, 0.00134934322F,
+                               0.000100950558F, -0.000200214257F);
+  return select(is_centre, centre, tail);
 }
 template <int N>
 ATLED_INLINE vec<f64, N> erf_inv_factor(vec<f64, N> w) noexcept {
-  const auto root = sqrt(w);
+  const auto is_centre = w < splat<N>(6.25);
   const auto centre =
       polynomial(w - splat<N>(3.125), 1.6536545626831027356, 0.24015818242558961693,
                  -0.0060336708714301490533, -0.00074070253416626697512, 0.0001867342080340571352,
@@ -89,6 +86,9 @@ ATLED_INLINE vec<f64, N> erf_inv_factor(vec<f64, N> w) noexcept {
                  -8.1519341976054721522e-14, -4.0545662729752068639e-14, 6.6376381343583238325e-15,
                  2.0972767875968561637e-17, -1.333171662854620906e-16, 1.115787767802518096e-17,
                  1.2858480715256400167e-18, -1.685059138182016589e-19, -3.6444120640178196996e-21);
+  if (all(is_centre)) [[likely]]
+    return centre;
+  const auto root = sqrt(w);
   const auto tail =
       polynomial(root - splat<N>(3.25), 3.0838856104922207635, 1.0052589676941592334,
                  0.005370914553590063617, -0.0037512085075692412107, 0.0024914420961078508066,
@@ -104,7 +104,7 @@ ATLED_INLINE vec<f64, N> erf_inv_factor(vec<f64, N> w) noexcept {
                  2.2900482228026654717e-07, -6.7711997758452339498e-08, 2.9147953450901080826e-08,
                  -1.4960026627149240478e-08, 7.6157012080783393804e-09, -3.7894654401267369937e-09,
                  1.5076572693500548083e-09, -2.5556418169965252055e-10, -2.7109920616438573243e-11);
-  return select(w < splat<N>(6.25), centre, select(w < splat<N>(16.0), tail, end));
+  return select(is_centre, centre, select(w < splat<N>(16.0), tail, end));
 }
 
 }  // namespace detail
