@@ -54,6 +54,11 @@ class network {
   virtual step_result train(std::span<const token_id> text, std::span<const token_id> next,
                             float rate) = 0;
 
+  /// Brings together what losses, scores and weights are taken of, where ranks hold parts of it.
+  ///
+  /// Blocks until: all ranks have called it.
+  virtual void settle() {}
+
   /// The mean loss.
   [[nodiscard]] virtual float loss(std::span<const token_id> text,
                                    std::span<const token_id> next) = 0;

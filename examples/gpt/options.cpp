@@ -107,6 +107,11 @@ constexpr entry entries[] = {
      [](options& o, const argument& a) {
        o.peak_gflops = a.real("above 0", [](double x) { return x > 0; });
      }},
+    {"--pipe", "N", train_only,
+     "the layers on N ranks, one after the other (default: on each rank)",
+     [](options& o, const argument& a) { o.pipe = a.integer(2, 64); }},
+    {"--microbatches", "M", train_only, "of a step with --pipe (default: 8)",
+     [](options& o, const argument& a) { o.microbatches = a.integer(1, 1024); }},
     {"--threads", "N", all, "threads (default: one a core)",
      [](options& o, const argument& a) { o.threads = a.integer(1, 4096); }},
     {"--prompt", "TEXT", sample_only, "text to go on from (default: a new line)",

@@ -20,6 +20,8 @@ struct options {
   std::optional<std::int64_t> steps;
   std::optional<double> rate;
   std::optional<double> peak_gflops;
+  std::int64_t pipe = 0;  ///< ranks of a pipeline; 0: none
+  std::optional<std::int64_t> microbatches;
   std::optional<std::string> prompt;
   std::int64_t seed = 1337;
   std::int64_t threads = 0;  ///< 0: as many as OpenMP would take

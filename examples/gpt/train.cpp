@@ -6,6 +6,7 @@
 
 #include "gpt/dataset.hpp"
 #include "gpt/evaluate.hpp"
+#include "gpt/pipeline.hpp"
 #include "gpt/progress.hpp"
 #include "gpt/ranks.hpp"
 #include "gpt/run_folder.hpp"
@@ -44,6 +45,10 @@ class trainer {
  public:
   explicit trainer(const options& given)
       : given_(given), folder_(folder_of(given.out, given.preset)) {
+    if (given.microbatches && given.pipe == 0) {
+      atled::io::refuse("--microbatches", "train", std::to_string(*given.microbatches),
+                        "it must come with --pipe");
+    }
     const source_text source = read_source(given.data);
     tokenizer_ = atled::io::character_tokenizer::from_text(source.bytes);
     preset_ =
@@ -58,7 +63,8 @@ class trainer {
     steps_ = given.steps.value_or(preset_->recipe.steps);
     const double rate = given.rate.value_or(preset_->recipe.rate);
     schedule_ = {.peak = rate, .floor = rate / 10, .warmup = warmup_steps, .decay = steps_};
-    model_ = preset_->make();
+    model_ = given.pipe > 0 ? make_pipeline(*preset_, given.pipe, given.microbatches.value_or(8))
+                            : preset_->make();
     model_->initialize(given.seed);
   }
 
@@ -122,6 +128,7 @@ class trainer {
   }
 
   void save() {
+    model_->settle();
     if (rank() == 0) folder_.save(*preset_, *model_, *tokenizer_, from_);
   }
 

@@ -29,8 +29,14 @@ if(TARGET atled::mpi)  # the same on two ranks
             -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n 2
             --oversubscribe $<TARGET_FILE:example.gpt> train --preset nano --steps 4 --data "${text}"
             --out "${work}-ranks" --overwrite)
+  add_test(  # and with half of the layers on each: the same loss, as the rows are the same
+    NAME example.gpt.pipe
+    COMMAND "${CMAKE_COMMAND}" -D STATUS=0 -D "OUTPUT=2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
+            -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n 2
+            --oversubscribe $<TARGET_FILE:example.gpt> train --preset nano --pipe 2 --microbatches 8 --steps 4
+            --data "${text}" --out "${work}-pipe" --overwrite)
   set_tests_properties(
-    example.gpt.ranks
+    example.gpt.ranks example.gpt.pipe
     PROPERTIES LABELS example TIMEOUT 300 PROCESSORS 2
                ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1")
 endif()
@@ -42,7 +48,12 @@ function(atled_add_gpt_mistake name sentence)
 endfunction()
 atled_add_gpt_mistake(no_verb "command line: gpt: no verb: it must be train, sample or eval")
 atled_add_gpt_mistake(verb "command line: gpt: trian: .*; did you mean train" trian)
-atled_add_gpt_mistake(unknown "--leanring-rate: train: .*; did you mean --learning-rate" train
+atled_add_gpt_mistake(microbatches "--microbatches: train: 4: it must come with --pipe" train --microbatches 4)
+atled_add_gpt_mistake(pipe "--pipe: train: 3 ranks, 8 microbatches of nano: it must be a pipeline that is part of"
+                      train --pipe 3 --data "${text}" --out "${work}-none")
+atled_add_gpt_mistake(pipe_ranks "--pipe: train: 2 ranks, 8 microbatches of nano: it must be started on as many"
+                      train --pipe 2 --data "${text}" --out "${work}-none")
+"--leanring-rate: train: .*; did you mean --learning-rate" train
                       --leanring-rate 1)
 atled_add_gpt_mistake(other_verb "--steps: eval: an option of another verb" eval --steps 5)
 atled_add_gpt_mistake(stray "command line: train: text.txt: each argument must belong to an option" train

@@ -1,6 +1,7 @@
 // atled/transform/grad.hpp: grad, value_and_grad: the derivative of a scalar function, in reverse.
-// Reads: transform/variables.hpp, transform/has_aux.hpp, passes/gradient.hpp. Next:
-// transform/vjp.hpp. SPDX-License-Identifier: MIT
+// Reads: transform/variables.hpp, transform/has_aux.hpp, passes/gradient.hpp.
+// Next: transform/vjp.hpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/gradient.hpp"

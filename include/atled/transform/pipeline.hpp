@@ -1,6 +1,6 @@
 // atled/transform/pipeline.hpp: pipeline: layers on one rank after the other, microbatches on their
-// way through all of them. Reads: passes/pipeline.hpp (the order), transform/jit.hpp (the work of a
-// rank), comm/grid.hpp (what goes from rank to rank).
+// way through all of them. Reads: passes/pipeline.hpp (the order), transform/pipeline_work.hpp (the
+// work of a rank), transform/pipeline_messages.hpp (what goes from rank to rank).
 //
 // The first stage turns a microbatch into an activation, each stage applies its layers, the last
 // one takes the loss. A rank keeps the input of its stages and computes the inside again on the way
@@ -11,9 +11,9 @@
 #include "atled/comm/grid.hpp"
 #include "atled/core/mesh.hpp"
 #include "atled/passes/pipeline.hpp"
-#include "atled/transform/grad.hpp"
 #include "atled/transform/jit.hpp"
 #include "atled/transform/pipeline_messages.hpp"
+#include "atled/transform/pipeline_work.hpp"
 
 #include <array>
 #include <optional>
@@ -25,111 +25,6 @@
 namespace atled {
 
 using passes::pipeline_order;
-
-template <int Repeats>
-struct repeated_option {};
-/// So many stages on each rank, for `pipeline_order::interleaved`.
-template <int Repeats>
-inline constexpr repeated_option<Repeats> repeated{};
-
-template <int Layers>
-struct of_layers_option {};
-/// The second function of a pipeline is that of one of so many layers, which are dealt out to the
-/// stages: the first ones hold one more where they do not divide.
-template <int Layers>
-inline constexpr of_layers_option<Layers> of_layers{};
-
-namespace detail {
-
-template <class... Options>
-struct pipeline_options {
-  static constexpr int repeats = 1;
-  static constexpr int layers = 0;  ///< 0: a function of whole stages
-};
-template <int Repeats, class... Rest>
-struct pipeline_options<repeated_option<Repeats>, Rest...> : pipeline_options<Rest...> {
-  static constexpr int repeats = Repeats;
-};
-template <int Layers, class... Rest>
-struct pipeline_options<of_layers_option<Layers>, Rest...> : pipeline_options<Rest...> {
-  static_assert(Layers > 0, "atled::pipeline: of_layers must be of 1 layer or more");
-  static constexpr int layers = Layers;
-};
-
-/// The first `Count` layers of an array, one after the other.
-template <class Layer, int Count>
-struct layers_in_turn {
-  template <class Layers>
-  constexpr expr operator()(const Layers& layers, const expr& in) const {
-    expr x = in;
-    for (int i = 0; i < Count; ++i) x = Layer{}(layers[static_cast<std::size_t>(i)], x);
-    return x;
-  }
-};
-/// The function of a stage that holds `Count` layers.
-template <class Stage, int Count>
-struct stage_of {
-  using type = layers_in_turn<Stage, Count>;
-};
-template <class Stage>
-struct stage_of<Stage, 0> {
-  using type = Stage;
-};
-
-/// What the ranks of a pipeline compute, as functions of whole microbatches.
-template <class First, class Stage, class Last>
-struct pipeline_work {
-  struct enter {
-    constexpr auto operator()(auto ends, auto blocks, auto in) const {
-      return Stage{}(blocks, First{}(ends, in));
-    }
-  };
-  struct leave {
-    constexpr auto operator()(auto ends, auto blocks, auto x, auto target) const {
-      return Last{}(ends, Stage{}(blocks, x), target);
-    }
-  };
-  struct whole {
-    constexpr auto operator()(auto ends, auto blocks, auto in, auto target) const {
-      return Last{}(ends, enter{}(ends, blocks, in), target);
-    }
-  };
-  struct back_of_first {
-    constexpr auto operator()(auto ends, auto blocks, auto in, auto dy) const {
-      const auto forward = [&](auto e, auto b) { return enter{}(e, b, in); };
-      const auto [y, pullback] = vjp(forward, ends, blocks);
-      return pullback(dy);
-    }
-  };
-  struct back {
-    constexpr auto operator()(auto blocks, auto x, auto dy) const {
-      const auto [y, pullback] = vjp(Stage{}, blocks, x);
-      return pullback(dy);
-    }
-  };
-  struct back_of_last {
-    constexpr auto operator()(auto ends, auto blocks, auto x, auto target) const {
-      return value_and_grad(leave{}, argnums<0, 1, 2>)(ends, blocks, x, target);
-    }
-  };
-  struct back_of_whole {
-    constexpr auto operator()(auto ends, auto blocks, auto in, auto target) const {
-      return value_and_grad(whole{}, argnums<0, 1>)(ends, blocks, in, target);
-    }
-  };
-};
-
-inline constexpr auto sum_of_trees = [](auto total, auto more) {
-  return tree_map([](const auto& a, const auto& b) { return expr(a + b); }, total, more);
-};
-template <int Parts>
-struct share_of_tree {
-  constexpr auto operator()(auto total) const {
-    return tree_map([](const auto& x) { return expr(x / static_cast<double>(Parts)); }, total);
-  }
-};
-
-}  // namespace detail
 
 /// What `pipeline` returns; see there.
 template <int Microbatches, pipeline_order Order, class First, class Stage, class Last, int Ranks,
