@@ -15,13 +15,14 @@
 namespace gpt {
 using namespace atled;
 
-/// One layer: the places of a row look at each other, then each works alone.
+/// One layer: the places of a row look at each other, then each works alone. On a mesh with an axis
+/// "model" its ranks share the heads and the wide axis of the mlp.
 template <class K, config C>
 struct block {
   nn::layer_norm<K, f32, C.width> attention_norm;
-  nn::causal_attention<K, f32, C.width, C.heads> attention;
+  nn::causal_attention<K, f32, C.width, C.heads, P<"model">> attention;
   nn::layer_norm<K, f32, C.width> mlp_norm;
-  nn::mlp<K, f32, C.width> mlp;
+  nn::mlp<K, f32, C.width, 4 * C.width, P<"model">> mlp;
   ATLED_TREE(block, attention_norm, attention, mlp_norm, mlp)
 
   constexpr expr operator()(expr x) const {  // f32[B, T, C]
@@ -44,7 +45,7 @@ struct block {
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners, 2019.
 template <class K, config C>
 struct model {
-  nn::embedding<K, f32, C.vocabulary, C.width> tokens;
+  nn::embedding<K, f32, C.vocabulary, C.width, P<"model", none>> tokens;
   nn::embedding<K, f32, C.context, C.width> positions;
   std::array<block<K, C>, std::size_t{C.layers}> blocks;
   nn::layer_norm<K, f32, C.width> norm;

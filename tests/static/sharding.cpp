@@ -43,19 +43,24 @@ static_assert(std::is_same_v<decltype(mlp<on<grid>>::hidden.weight), tensor<f32,
 // f32[2,4,8] forward, and two backward.
 template <class K>
 struct block {
-  nn::linear<K, f32, 8, 8, P<none, "model">> q, k, v;
-  nn::linear<K, f32, 8, 8, P<"model", none>> projection;
-  nn::linear<K, f32, 8, 32, P<none, "model">> up;
-  nn::linear<K, f32, 32, 8, P<"model", none>> down;
-  ATLED_TREE(block, q, k, v, projection, up, down)
+  nn::layer_norm<K, f32, 8> attention_norm;
+  nn::causal_attention<K, f32, 8, 4, P<"model">> attention;
+  nn::layer_norm<K, f32, 8> mlp_norm;
+  nn::mlp<K, f32, 8, 32, P<"model">> mlp;
+  ATLED_TREE(block, attention_norm, attention, mlp_norm, mlp)
 
-  constexpr auto operator()(auto x) const {
-    const auto heads = [](auto y) { return reshape(y, {2, 4, 4, 2}); };
-    const auto mixed = nn::dot_product_attention(heads(q(x)), heads(k(x)), heads(v(x)), true);
-    const auto y = x + projection(reshape(mixed, {2, 4, 8}));
-    return y + down(gelu(up(y)));
+  constexpr expr operator()(expr x) const {
+    x += attention(attention_norm(x));
+    x += mlp(mlp_norm(x));
+    return x;
   }
 };
+static_assert(
+    std::is_same_v<decltype(block<on<grid>>{}.attention.qkv.weight), tensor<f32, 8, 3 * 4>>);
+static_assert(
+    std::is_same_v<decltype(block<values>{}.attention.qkv.weight), tensor<f32, 8, 3 * 8>>);
+static_assert(
+    std::is_same_v<decltype(block<on<grid>>{}.attention.projection.weight), tensor<f32, 4, 8>>);
 constexpr auto energy = [](auto model, auto x) { return sum(square(model(x))); };
 constexpr auto both_ways = [](auto model, auto x) {
   return value_and_grad(energy, argnums<0, 1>)(model, x);
@@ -67,6 +72,25 @@ constexpr std::int64_t bytes_of_block = decltype(jit(
 constexpr std::int64_t all_reduce_bytes = 2 * (2 * 4 * 8) * 4;
 static_assert(bytes_of_block<decltype(energy)> == 2 * all_reduce_bytes);
 static_assert(bytes_of_block<decltype(both_ways)> == 4 * all_reduce_bytes);
+
+// A table of 6 symbols split over model, which is the head as well: one all_reduce of the vectors
+// f32[2,4,8], one of what the head reads backward; of each place the largest score, the sum of
+// exponentials and the score of the label, each f32[2,4]. Scores stay where they are.
+template <class K>
+struct tied {
+  nn::embedding<K, f32, 6, 8, P<"model", none>> tokens;
+  ATLED_TREE(tied, tokens)
+  constexpr expr operator()(const expr& text) const { return tokens.as_head(tanh(tokens(text))); }
+};
+constexpr auto slope_of_tied = [](auto model, auto text, auto next) {
+  return value_and_grad([](auto net, auto in, auto out) {
+    return nn::cross_entropy(net(in), out);
+  })(model, text, next);
+};
+using tied_program = decltype(jit(
+    slope_of_tied,
+    std::declval<const grid&>()))::program<tied<on<grid>>, tensor<i32, 2, 4>, tensor<i32, 2, 4>>;
+static_assert(tied_program::comm_bytes("model") == 2 * all_reduce_bytes + 3 * 2 * (2 * 4) * 4);
 
 // Parameters that are fully sharded over n ranks: the bytes of each fall as 1 / n.
 template <class K>

@@ -6,6 +6,7 @@
 #include "atled/nn/linear.hpp"
 #include "atled/ops/softmax.hpp"
 
+#include <array>
 #include <limits>
 
 namespace atled::nn {
@@ -98,18 +99,60 @@ struct attention_options {
   return reshape(transpose(heads, {0, 2, 1, 3, 4}, at), dims, at);
 }
 
+/// Queries, keys and values of H heads by one product: x weight + bias.
+///
+///   x  T[..., C]     weight  T[C, 3 * H * D]     bias  T[3 * H * D]     out  T[..., 3 * H * D]
+///
+/// Cost: 6*C*H*D flops for each row.
+/// Sharding: `Heads`, as P<"model">, splits the heads of all three: then columns stand in the order
+/// [H, 3, D], else in the order [3, H, D].
+/// Ill-formed: the last axis of x is not C.
+template <class K, element T, std::int64_t C, std::int64_t H, std::int64_t D, auto Heads = P<>>
+struct qkv_linear {
+  grouped_leaf_of<K, spec_of_columns<Heads>, 3, D, T, C, 3 * H * D> weight;
+  grouped_leaf_of<K, Heads, 3, D, T, 3 * H * D> bias;
+  ATLED_TREE(qkv_linear, weight, bias)
+
+  [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {
+    at = at.in("qkv_linear");
+    return located(matmul(x, weight, at), at) + bias;
+  }
+
+  /// Each as T[B, T, H, D]: `const auto [q, k, v] = qkv.heads(x);`
+  [[nodiscard]] constexpr std::array<expr, 3> heads(const expr& x,
+                                                    call_site at = call_site::here()) const {
+    at = at.in("qkv_linear");
+    const expr all = (*this)(x, at);
+    if (all.is_poison()) return {all, all, all};
+    const bool is_split = named_spec(Heads).rank > 0 && x.builder().mesh.num_axes > 0;
+    const expr parts = is_split ? reshape(all, {x.dim(0), x.dim(1), H, 3, D}, at) : all;
+    std::array<expr, 3> out = split<3>(parts, is_split ? 3 : -1, at);
+    for (expr& each : out) each = reshape(each, {x.dim(0), x.dim(1), H, D}, at);
+    return out;
+  }
+
+  template <key_like Key>
+  [[nodiscard]] static constexpr qkv_linear init(const Key& key, double deviation) {
+    return {initializers::normal<T, C, 3 * H * D>(key, deviation),
+            initializers::zeros<T, 3 * H * D>(key)};
+  }
+};
+
 /// Self-attention with H heads in which no place sees a later one.
 ///
 ///   x  T[B, T, C]     out  T[B, T, C]
 ///
 /// Cost: 8*C*C flops for each place and 4*T*C for its scores.
+/// Sharding: `Heads`, as P<"model">, splits the heads: queries, keys and values by columns, the
+/// projection by rows. Forward one all_reduce of out, backward one of d_x.
 /// Ill-formed: x is not [B, T, C].
-template <class K, element T, std::int64_t C, std::int64_t H>
+/// Source of the split: Shoeybi et al., Megatron-LM, 2019, section 3.
+template <class K, element T, std::int64_t C, std::int64_t H, auto Heads = P<>>
 struct causal_attention {
   static_assert(H > 0 && C % H == 0, "atled::nn: the width must be a multiple of the heads");
 
-  linear<K, T, C, 3 * C> qkv;
-  linear<K, T, C, C> projection;
+  qkv_linear<K, T, C, H, C / H, Heads> qkv;
+  linear<K, T, C, C, Heads> projection;
   ATLED_TREE(causal_attention, qkv, projection)
 
   [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {
@@ -120,11 +163,8 @@ struct causal_attention {
       x.builder().site = at;
       return ir::fail(x.builder(), why << x.type() << ": it must be [B,T," << C << "]");
     }
-    const auto [q, k, v] = split<3>(qkv(x, at), -1, at);
-    const auto heads = [&](const expr& y) {
-      return reshape(y, {x.dim(0), x.dim(1), H, C / H}, at);
-    };
-    const expr mixed = dot_product_attention(heads(q), heads(k), heads(v), true, at);
+    const auto [q, k, v] = qkv.heads(x, at);
+    const expr mixed = dot_product_attention(q, k, v, true, at);
     return projection(reshape(mixed, x.dims(), at), at);
   }
 
@@ -133,8 +173,7 @@ struct causal_attention {
   [[nodiscard]] static constexpr causal_attention init(const Key& key, double residual = 0.02,
                                                        double deviation = 0.02) {
     const auto [first, second] = random::split<2>(key);
-    return {linear<K, T, C, 3 * C>::init(first, deviation),
-            linear<K, T, C, C>::init(second, residual)};
+    return {decltype(qkv)::init(first, deviation), decltype(projection)::init(second, residual)};
   }
 };
 

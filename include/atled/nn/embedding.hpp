@@ -16,7 +16,9 @@ namespace atled::nn {
 ///
 /// An index outside gives zeros.
 /// Gradient: the rows of d_out are added where they were taken from.
-/// Sharding: `Spec` splits the table: P<"model", none> by symbols: the vectors are a partial sum.
+/// Sharding: `Spec` splits the table: P<"model", none> by symbols: the vectors are a partial sum,
+/// then one all_reduce. As a head it gives scores that are split by symbols; cross_entropy takes
+/// them so, and sends three numbers for each place.
 template <class K, element T, std::int64_t V, std::int64_t C, auto Spec = P<>>
 struct embedding {
   leaf_of<K, Spec, T, V, C> weight;

@@ -16,6 +16,8 @@ namespace atled::nn {
 ///
 /// Written as logsumexp less the label's logit, so that it is exact for huge logits and one kernel.
 /// Gradient: d_logits = d_out (softmax(logits) - one_hot(labels)).
+/// Sharding: V may be split: three all_reduces of f32[...]: the largest logit, the sum of
+/// exponentials, the logit of the label.
 /// Ill-formed: labels are no integers; they have not the shape of logits without its last axis.
 /// Units: nats.
 [[nodiscard]] constexpr expr softmax_cross_entropy(const expr& logits, const expr& labels,

@@ -13,11 +13,13 @@ namespace atled::nn {
 ///   x  T[..., C]     out  T[..., C]
 ///
 /// Cost: 4*C*Hidden flops for each row.
+/// Sharding: `Split`, as P<"model">, splits the wide axis: `up` by columns, `down` by rows. Forward
+/// one all_reduce of out, backward one of d_x.
 /// Ill-formed: the last axis of x is not C.
-template <class K, element T, std::int64_t C, std::int64_t Hidden = 4 * C>
+template <class K, element T, std::int64_t C, std::int64_t Hidden = 4 * C, auto Split = P<>>
 struct mlp {
-  linear<K, T, C, Hidden> up;
-  linear<K, T, Hidden, C> down;
+  linear<K, T, C, Hidden, spec_of_columns<Split>> up;
+  linear<K, T, Hidden, C, Split> down;
   ATLED_TREE(mlp, up, down)
 
   [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {
@@ -30,8 +32,7 @@ struct mlp {
   [[nodiscard]] static constexpr mlp init(const Key& key, double residual = 0.02,
                                           double deviation = 0.02) {
     const auto [first, second] = random::split<2>(key);
-    return {linear<K, T, C, Hidden>::init(first, deviation),
-            linear<K, T, Hidden, C>::init(second, residual)};
+    return {decltype(up)::init(first, deviation), decltype(down)::init(second, residual)};
   }
 };
 
@@ -40,13 +41,14 @@ struct mlp {
 ///   x  T[..., C]     out  T[..., C]
 ///
 /// Cost: 6*C*Hidden flops for each row.
+/// Sharding: `Split`, as P<"model">, splits the wide axis, as that of `mlp`.
 /// Ill-formed: the last axis of x is not C.
 /// Source: Shazeer, GLU Variants Improve Transformer, 2020, equation 6.
-template <class K, element T, std::int64_t C, std::int64_t Hidden = 8 * C / 3>
+template <class K, element T, std::int64_t C, std::int64_t Hidden = 8 * C / 3, auto Split = P<>>
 struct swiglu {
-  typename K::template leaf<T, C, Hidden> gate;
-  typename K::template leaf<T, C, Hidden> up;
-  typename K::template leaf<T, Hidden, C> down;
+  leaf_of<K, spec_of_columns<Split>, T, C, Hidden> gate;
+  leaf_of<K, spec_of_columns<Split>, T, C, Hidden> up;
+  leaf_of<K, Split, T, Hidden, C> down;
   ATLED_TREE(swiglu, gate, up, down)
 
   [[nodiscard]] constexpr expr operator()(const expr& x, call_site at = call_site::here()) const {

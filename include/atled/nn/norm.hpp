@@ -13,6 +13,8 @@ namespace atled::nn {
 ///   x  T[..., C]     weight, bias  T[C]     out  T[..., C]
 ///
 /// A constant row gives the bias: 1e-5 is added to the variance.
+/// Sharding: rows may be split in any way, places of a text too; weight and bias are whole, and
+/// their gradients sums over the ranks that have rows. Columns that are split cost two all_reduces.
 /// Ill-formed: the last axis of x is not C.
 /// Source: Ba, Kiros and Hinton, Layer Normalization, 2016.
 template <class K, element T, std::int64_t C>
@@ -42,6 +44,7 @@ struct layer_norm {
 ///
 ///   x  T[..., C]     weight  T[C]     out  T[..., C]
 ///
+/// Sharding: as layer_norm; columns that are split cost one all_reduce.
 /// Ill-formed: the last axis of x is not C.
 /// Source: Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
 template <class K, element T, std::int64_t C>

@@ -18,7 +18,8 @@ class shard_index : public shard_shape {
     const auto axis = static_cast<int>(g_.attribute(id, 0));
     const auto batch = static_cast<int>(g_.attribute(id, 1));
     settle(at, state_[at].masks);
-    const bool may_stay = is_plain_sum(x) && g_.type(id).bytes() <= g_.type(x).bytes();
+    const bool may_stay = is_plain_sum(x) && g_.type(id).bytes() <= g_.type(x).bytes() &&
+                          (axes_of(state_[at].masks) & state_[x].partial) == 0;
     if (!may_stay) settle(x, state_[x].masks);
     split_masks value = state_[x].masks;
     split_masks out = 0;
@@ -110,6 +111,11 @@ class shard_index : public shard_shape {
     }
     if (s.is_conflict) {
       index_conflict(id, x, updates);
+      return;
+    }
+    if (((axes_of(s.value) | axes_of(s.updates) | s.over) & state_[updates].partial) != 0) {
+      settle(updates, s.updates);  // ranks would add parts of a sum in different places
+      scatter(id);
       return;
     }
     emit_scatter(id, s);

@@ -32,12 +32,35 @@ struct leaf_with_spec {
   static constexpr tensor_type type{dtype_of<T>(), shape::of({Dims...})};
   static constexpr named_spec spec = Spec;
 };
+/// The same, of a leaf whose last axis is `Groups` parts of equal length side by side.
+template <auto Spec, std::int64_t Groups, std::int64_t Unit, element T, std::int64_t... Dims>
+struct grouped_leaf_with_spec : leaf_with_spec<Spec, T, Dims...> {
+  static constexpr std::int64_t groups = Groups;
+  static constexpr std::int64_t unit = Unit;
+};
 /// The leaf policy that shows which leaves do.
 struct declared_specs {
   template <element T, std::int64_t... Dims>
   using leaf = tensor<T, Dims...>;
   template <auto Spec, element T, std::int64_t... Dims>
   using split_leaf = leaf_with_spec<Spec, T, Dims...>;
+  template <auto Spec, std::int64_t Groups, std::int64_t Unit, element T, std::int64_t... Dims>
+  using grouped_leaf = grouped_leaf_with_spec<Spec, Groups, Unit, T, Dims...>;
+};
+
+template <class K, auto Spec, std::int64_t Groups, std::int64_t Unit, element T,
+          std::int64_t... Dims>
+struct grouped_leaf_of {
+  using type = typename K::template leaf<T, Dims...>;
+};
+template <class K, auto Spec, std::int64_t Groups, std::int64_t Unit, element T,
+          std::int64_t... Dims>
+  requires(named_spec(Spec).rank > 0)
+&&requires {
+  typename K::template grouped_leaf<Spec, Groups, Unit, T, Dims...>;
+}
+struct grouped_leaf_of<K, Spec, Groups, Unit, T, Dims...> {
+  using type = typename K::template grouped_leaf<Spec, Groups, Unit, T, Dims...>;
 };
 
 /// The sizes of one rank's block; a size that is not divisible is cut, and refused where it is
@@ -57,6 +80,16 @@ auto block_tensor(std::index_sequence<I...>)
 template <class K, auto Spec, element T, std::int64_t... Dims>
 using leaf_of = typename detail::split_leaf_of<K, Spec, T, Dims...>::type;
 
+/// A leaf whose last axis is `Groups` parts of equal length side by side, each of units of `Unit`
+/// elements: queries, keys and values of heads.
+///
+/// Split over a mesh, its last axis is in the order [units, Groups, Unit], so that a rank has the
+/// same units of all groups: device_put and device_get change the order. Whole, it is as declared,
+/// [Groups, units, Unit].
+template <class K, auto Spec, std::int64_t Groups, std::int64_t Unit, element T,
+          std::int64_t... Dims>
+using grouped_leaf_of = typename detail::grouped_leaf_of<K, Spec, Groups, Unit, T, Dims...>::type;
+
 /// The leaf policy of a model of which each rank of a mesh holds its blocks: `mlp<on<grid>>`.
 template <class Mesh>
 struct on {
@@ -65,6 +98,8 @@ struct on {
   template <auto Spec, element T, std::int64_t... Dims>
   using split_leaf = decltype(detail::block_tensor<Mesh, Spec, T, Dims...>(
       std::make_index_sequence<sizeof...(Dims)>{}));
+  template <auto Spec, std::int64_t Groups, std::int64_t Unit, element T, std::int64_t... Dims>
+  using grouped_leaf = split_leaf<Spec, T, Dims...>;
 };
 
 /// A P with one entry of another: the spec of a bias is that of the last axis of its weight.
@@ -74,6 +109,16 @@ inline constexpr auto spec_of_axis = [] {
     return P<named_spec(Spec).entries[Entry]>;
   } else {
     return P<>;
+  }
+}();
+
+/// The first entry of a P as that of axis 1: columns in the place of rows.
+template <auto Spec>
+inline constexpr auto spec_of_columns = [] {
+  if constexpr (named_spec(Spec).rank == 0) {
+    return P<>;
+  } else {
+    return P<none, named_spec(Spec).entries[0]>;
   }
 }();
 

@@ -1,5 +1,5 @@
 // atled/transform/device_put.hpp: from whole tensors to the blocks of one rank, outside a program:
-// device_put; and what a rank holds of a model: bytes_per_rank.
+// device_put; back, device_get; and what a rank holds of a model: bytes_per_rank.
 // Reads: trace/split_leaves.hpp, comm/grid.hpp. Next: transform/sharded.hpp takes the blocks.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,30 +7,114 @@
 #include "atled/comm/grid.hpp"
 #include "atled/trace/split_leaves.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace atled {
 namespace detail {
 
-/// Copies the block of `to` that begins at `starts` out of `from`.
-inline void copy_block(std::byte* to, const std::byte* from, const shape& block, const shape& whole,
-                       const shape& starts, std::size_t element_size) {
+/// Calls `fn(place in the block, place in the whole, count)` for each row of the block of a whole
+/// that begins at `starts`. Units: elements.
+template <class Fn>
+void for_each_row(const shape& block, const shape& whole, const shape& starts, Fn fn) {
   if (block.size() == 0) return;
   const shape strides = row_major_strides(whole);
   const int last = block.rank - 1;
-  const std::size_t row =
-      element_size * static_cast<std::size_t>(block.rank == 0 ? 1 : block[last]);
-  const std::int64_t rows = block.rank == 0 ? 1 : block.size() / block[last];
-  for (std::int64_t i = 0; i < rows; ++i) {
+  const std::int64_t row = block.rank == 0 ? 1 : block[last];
+  for (std::int64_t i = 0; i < block.size() / row; ++i) {
     std::int64_t rest = i;
     std::int64_t place = block.rank == 0 ? 0 : starts[last];
     for (int k = last - 1; k >= 0; --k) {
       place += (starts[k] + rest % block[k]) * strides[k];
       rest /= block[k];
     }
-    std::memcpy(to, from + static_cast<std::size_t>(place) * element_size, row);
-    to += row;
+    fn(i * row, place, row);
   }
+}
+
+/// Copies the block of `to` that begins at `starts` out of `from`.
+inline void copy_block(std::byte* to, const std::byte* from, const shape& block, const shape& whole,
+                       const shape& starts, std::size_t element_size) {
+  for_each_row(block, whole, starts, [&](std::int64_t in_block, std::int64_t at, std::int64_t n) {
+    std::memcpy(to + static_cast<std::size_t>(in_block) * element_size,
+                from + static_cast<std::size_t>(at) * element_size,
+                static_cast<std::size_t>(n) * element_size);
+  });
+}
+/// The other way: `from` becomes the block of `to` that begins at `starts`.
+inline void place_block(std::byte* to, const std::byte* from, const shape& block,
+                        const shape& whole, const shape& starts, std::size_t element_size) {
+  for_each_row(block, whole, starts, [&](std::int64_t in_block, std::int64_t at, std::int64_t n) {
+    std::memcpy(to + static_cast<std::size_t>(at) * element_size,
+                from + static_cast<std::size_t>(in_block) * element_size,
+                static_cast<std::size_t>(n) * element_size);
+  });
+}
+
+/// The bytes of [rows, Groups, units, Unit] as [rows, units, Groups, Unit], or back: `first` is the
+/// number of parts that come first, `second` that of those inside them. Units: bytes.
+inline std::vector<std::byte> regrouped(const std::byte* from, std::size_t size, std::size_t first,
+                                        std::size_t second, std::size_t unit) {
+  std::vector<std::byte> out(size);
+  std::byte* to = out.data();
+  for (std::size_t row = 0; row < size; row += first * second * unit) {
+    for (std::size_t j = 0; j < second; ++j) {
+      for (std::size_t i = 0; i < first; ++i, to += unit) {
+        std::memcpy(to, from + row + (i * second + j) * unit, unit);
+      }
+    }
+  }
+  return out;
+}
+/// A whole leaf in the order of its blocks, or back in the order that its layer declares.
+template <class Word>
+std::vector<std::byte> in_order(const std::byte* from, bool is_of_blocks) {
+  constexpr auto bytes = static_cast<std::size_t>(Word::type.bytes());
+  if constexpr (requires { Word::groups; }) {
+    constexpr shape dims = Word::type.dims;
+    static_assert(dims[dims.rank - 1] % (Word::groups * Word::unit) == 0);
+    constexpr auto groups = static_cast<std::size_t>(Word::groups);
+    constexpr std::size_t units =
+        static_cast<std::size_t>(dims[dims.rank - 1] / Word::unit) / groups;
+    return regrouped(from, bytes, is_of_blocks ? groups : units, is_of_blocks ? units : groups,
+                     static_cast<std::size_t>(Word::unit * size_of(Word::type.element)));
+  } else {
+    return {from, from + bytes};
+  }
+}
+
+/// The whole tensor of which ranks hold blocks: along each mesh axis, the last first, the blocks
+/// of all of its ranks.
+template <auto... Axis>
+std::vector<std::byte> gathered_blocks(const mesh<Axis...>& devices, const partition_spec& spec,
+                                       const tensor_type& block, const std::byte* from) {
+  constexpr int num_axes = mesh<Axis...>::shape_value.num_axes;
+  const auto element_size = static_cast<std::size_t>(size_of(block.element));
+  tensor_type now = block;
+  std::vector<std::byte> out(from, from + now.bytes());
+  for (int a = num_axes - 1; a >= 0; --a) {
+    int along = 0;
+    while (along < now.rank() && ((spec.mask(along) >> a) & 1U) == 0) ++along;
+    comm::communicator& ranks = devices.ranks().along(a);
+    if (along == now.rank() || ranks.size() == 1) continue;
+    std::vector<std::byte> parts(out.size() * static_cast<std::size_t>(ranks.size()));
+    ranks.all_gather(out.data(), parts.data(), now.size(), now.element,
+                     {call_site::here().in("device_get"), now});
+    tensor_type next = now;
+    next.dims[along] *= ranks.size();
+    std::vector<std::byte> joined(parts.size());
+    shape start{{}, now.rank()};
+    for (int r = 0; r < ranks.size(); ++r, start[along] += now.dims[along]) {
+      place_block(joined.data(), parts.data() + static_cast<std::size_t>(r) * out.size(), now.dims,
+                  next.dims, start, element_size);
+    }
+    out = std::move(joined);
+    now = next;
+  }
+  return out;
 }
 
 /// Where this rank's block begins in a whole tensor.
@@ -106,17 +190,21 @@ template <model_like Model, auto... Axis>
   for_each_leaf(
       [&](auto& to, const auto& from, const auto& word) {
         if constexpr (requires { word.spec; }) {
-          constexpr named_spec spec = std::remove_cvref_t<decltype(word)>::spec;
-          constexpr auto found = resolve(spec, grid::shape_value);
+          using said = std::remove_cvref_t<decltype(word)>;
+          constexpr auto found = resolve(said::spec, grid::shape_value);
           using block = std::remove_cvref_t<decltype(to)>;
-          using whole = std::remove_cvref_t<decltype(from)>;
           static_assert(
-              whole_of(grid::shape_value, found.spec, block::type.dims) == whole::type.dims,
+              whole_of(grid::shape_value, found.spec, block::type.dims) == said::type.dims,
               "atled::device_put: the sizes of a leaf must be divisible by those of the "
               "mesh axes that split them");
-          detail::copy_block(reinterpret_cast<std::byte*>(to.data()),
-                             reinterpret_cast<const std::byte*>(from.data()), block::type.dims,
-                             whole::type.dims,
+          const auto* begin = reinterpret_cast<const std::byte*>(from.data());
+          std::vector<std::byte> ordered;
+          if constexpr (requires { said::groups; }) {
+            ordered = detail::in_order<said>(begin, true);
+            begin = ordered.data();
+          }
+          detail::copy_block(reinterpret_cast<std::byte*>(to.data()), begin, block::type.dims,
+                             said::type.dims,
                              detail::block_start(devices, found.spec, block::type.dims),
                              static_cast<std::size_t>(size_of(block::type.element)));
         } else {
@@ -124,6 +212,34 @@ template <model_like Model, auto... Axis>
         }
       },
       out, model, words);
+  return out;
+}
+
+/// The model of which each rank holds blocks, whole on all of them: `mlp<values>` of
+/// `mlp<on<grid>>`. What ranks hold alike is taken from this rank.
+///
+/// Same bits as before device_put. Blocks until: all ranks have called it.
+template <model_like Blocks, auto... Axis>
+[[nodiscard]] auto device_get(const Blocks& blocks, const mesh<Axis...>& devices) {
+  using grid = mesh<Axis...>;
+  static_assert(std::is_same_v<Blocks, rebind_t<Blocks, on<grid>>>,
+                "atled::device_get: the model must hold the blocks of a rank of this mesh");
+  rebind_t<Blocks, values> out;
+  const rebind_t<Blocks, detail::declared_specs> words{};
+  for_each_leaf(
+      [&](auto& to, const auto& from, const auto& word) {
+        if constexpr (requires { word.spec; }) {
+          using said = std::remove_cvref_t<decltype(word)>;
+          const auto all =
+              detail::gathered_blocks(devices, resolve(said::spec, grid::shape_value).spec,
+                                      from.type, reinterpret_cast<const std::byte*>(from.data()));
+          const auto ordered = detail::in_order<said>(all.data(), false);
+          std::memcpy(to.data(), ordered.data(), ordered.size());
+        } else {
+          to = from;
+        }
+      },
+      out, blocks, words);
   return out;
 }
 

@@ -71,6 +71,7 @@ struct leaf_words {
   named_spec spec[capacity];
   bool is_said[capacity];      ///< there is a spec
   bool is_declared[capacity];  ///< by the layer: the sizes that it declares are those of the whole
+  bool is_grouped[capacity];   ///< its blocks are in an order of their own: see grouped_leaf_of
   tensor_type declared[capacity];
   int size;
 
@@ -126,6 +127,9 @@ constexpr bool say_all(each_axis<Spec...> specs, leaf_words& out) {
     if constexpr (requires { Leaf::spec; }) {
       out.spec[at] = Leaf::spec;
       out.is_said[at] = out.is_declared[at] = true;
+      out.is_grouped[at] = requires {
+        Leaf::groups;
+      };
       out.declared[at] = Leaf::type;
     }
     ++at;
@@ -175,6 +179,7 @@ struct split_arguments {
       return out;
     }
     int at = 0;
+    bool is_of_blocks = false;
     const auto read = [&]<class Leaf>(const auto&) {
       const int i = at++;
       const tensor_type given = leaf_type<Leaf>();
@@ -186,6 +191,12 @@ struct split_arguments {
         out.whole[i] = words.declared[i];
         out.ends.is_whole_parameter[i] =
             given == words.declared[i] && block_of(mesh, found.spec, given.dims) != given.dims;
+        if (found.problem.empty() && words.is_grouped[i] && !is_of_blocks) {
+          found.problem = name_of_argument<Args...>(i);
+          found.problem << ' ' << given
+                        << " is whole: its columns are in another order than those of blocks; "
+                           "pass device_put(model, devices)";
+        }
       } else {
         found = resolve(words.spec[i], mesh);
         if (found.problem.empty()) out.whole[i].dims = whole_of(mesh, found.spec, given.dims);
@@ -197,6 +208,7 @@ struct split_arguments {
     (
         [&] {
           traced_t<Args> leaves{};
+          is_of_blocks = holds_blocks<Mesh, Args>();
           for_each_leaf_type<Args>(leaves, read);
         }(),
         ...);

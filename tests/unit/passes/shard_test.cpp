@@ -349,6 +349,46 @@ TEST_CASE("shard: a constraint moves what it must and no more", "[passes]") {
   }
 }
 
+TEST_CASE("shard: scores split by symbols give the loss and gradient of whole ones", "[passes]") {
+  const mesh_shape two = mesh_of({{"model", 2}});
+  const auto split = sharded::of<tensor<f64, 4>, tensor<i32>>(
+      [](auto scores, auto label) {
+        return value_and_grad([](auto x, auto y) {
+          return nn::cross_entropy(reshape(x, {1, 4}), reshape(y, {1}));
+        })(scores, label);
+      },
+      two, {P<"model">, P<>}, {P<>, P<"model">});
+  REQUIRE(split.problem() == "");
+  CHECK(split.collectives() ==
+        "pmax f64[1] over model\npsum f64[1] over model\npsum f64[1] over model\n");
+  const auto scores = oracle::make_array({dtype::f64, shape::of({4})}, {1000, 0, -1000, 0});
+  const auto label = oracle::make_array({dtype::i32, {}}, {2});
+  CHECK(split.run({scores, label}) == numbers{2000, 2000});
+  CHECK(split.difference({scores, label}) == 0);  // [1,0] and [-1,0] are the blocks of the whole
+
+  const auto total = sharded::of<tensor<f64, 2>>(
+      [](auto x) { return value_and_grad([](auto y) { return logsumexp(y); })(x); }, two,
+      {P<"model">}, {P<>, P<"model">});
+  REQUIRE(total.problem() == "");
+  const auto both = oracle::make_array({dtype::f64, shape::of({2})}, {1000, 1000});
+  for (const double value : total.run({both})) CHECK(value == Approx(1000.6931471805599));
+  CHECK(total.difference({both}) < rounding);
+}
+
+TEST_CASE("shard: a table split by symbols that is the head as well", "[passes]") {
+  const auto slope = [](auto table, auto text, auto next) {
+    return value_and_grad([](auto w, auto in, auto out) {
+      return nn::cross_entropy(inner(tanh(take(w, in, 0, index_mode::fill)), w), out);
+    })(table, text, next);
+  };
+  for (const named_spec& ends : {named_spec(P<>), named_spec(P<"data">)}) {
+    const auto s = sharded::of<tensor<f64, 6, 8>, tensor<i32, 2, 4>, tensor<i32, 2, 4>>(
+        slope, mesh_of({{"data", 2}, {"model", 2}}), {P<"model">, ends, ends}, {P<>, P<"model">});
+    REQUIRE(s.problem() == "");
+    CHECK(s.difference_on_random(6) < rounding);
+  }
+}
+
 TEST_CASE("shard: what it cannot do it says", "[passes]") {
   const mesh_shape grid = mesh_of({{"data", 4}, {"model", 2}});
   const auto says = [&](auto f, const named_spec& x, const named_spec& y) {
