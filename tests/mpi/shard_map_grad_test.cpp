@@ -3,6 +3,7 @@
 // Reads: support/ranks.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/ops/collective.hpp"
+#include "atled/ops/control.hpp"
 #include "atled/ops/creation.hpp"
 #include "atled/ops/elementwise.hpp"
 #include "atled/ops/reduce.hpp"
@@ -57,6 +58,13 @@ constexpr auto trips = [](auto w, auto rows) {
     return std::pair((carry + psum(row * row, pair)) * w, carry);
   };
   return sum(scan(trip, zeros_like(w), rows).first);
+};
+
+/// w x where x is above 0, else w + x.
+constexpr auto branches = [](auto w, auto x) {
+  const auto above = [](auto v, auto y) { return v * y; };
+  const auto below = [](auto v, auto y) { return v + y; };
+  return psum(cond(sum(x) > 0.0, above, below, w, sum(x)), pair);
 };
 
 comm::grid* all_ranks = nullptr;
@@ -133,6 +141,16 @@ TEST_CASE("grad: of blocks that leave a mesh and come back", "[mpi]") {
   const auto [sum_of_both, slope] = jit(value_and_grad(through_copies()))(one{5});
   CHECK(sum_of_both.item() == 30);
   CHECK(numbers_of(slope) == numbers{6});
+}
+
+TEST_CASE("grad: ranks take a branch each, and their gradients are summed after it", "[mpi]") {
+  if (support::num_ranks() % 2 != 0) return;
+  const pairs devices{MPI_COMM_WORLD};
+  const auto f = shard_map(branches, devices, in_specs<P<>, P<"pair">>, out_specs<P<>>);
+  const double mine = support::rank() % 2 != 0 ? -4 : 3;
+  const auto [by_w, by_x] = grad(f, argnums<0, 1>)(scalar(2), one{mine});
+  CHECK(by_w.item() == 3 + 1);
+  CHECK(numbers_of(by_x) == numbers{mine > 0 ? 2.0 : 1.0});
 }
 
 TEST_CASE("grad: twice, through loops and through lanes of a function of a mesh", "[mpi]") {

@@ -310,6 +310,7 @@ class builder {
       return;
     }
     for (int i = 0; i < n.num_operands; ++i) n.varies |= g.nodes[g.operand(id, i)].varies;
+    if (n.code == op::enter) n.varies |= decided(g.attribute(id));
     if (!is_collective(n.code)) return;
     const std::uint32_t bit = std::uint32_t{1} << g.axes[g.attribute(id)].bit;
     const bool is_shared = n.code == op::psum || n.code == op::pmax || n.code == op::pmin ||
@@ -360,6 +361,29 @@ class builder {
 
   /// A number for a region, or for what it binds.
   constexpr int new_region() { return ++g.num_regions; }
+  /// Lanes decide by themselves, along these axes, whether they go through a branch of a region:
+  /// what enters it differs between them as to whether it is used.
+  constexpr void decide(std::int64_t region, std::uint32_t axes) {
+    if (axes == 0) return;
+    if (num_decided_ < max_decided) {
+      decided_[num_decided_++] = {region, axes};
+    } else {
+      decided_elsewhere_ |= axes;
+    }
+  }
+  [[nodiscard]] constexpr std::uint32_t decided(std::int64_t region) const {
+    std::uint32_t out = decided_elsewhere_;
+    for (int i = 0; i < num_decided_; ++i) {
+      if (decided_[i].region == region) out |= decided_[i].axes;
+    }
+    return out;
+  }
+  /// A region like another.
+  constexpr int new_region_like(std::int64_t region) {
+    const int out = new_region();
+    decide(out, decided(region));
+    return out;
+  }
   /// Nodes made from now on, until `close_region`, are the body of a loop, or a branch: what a
   /// branch uses from outside enters it by an op::enter.
   constexpr void open_loop() { open_regions_[num_regions_open_++] = {0, -1, g.num_nodes}; }
@@ -448,6 +472,15 @@ class builder {
   int num_open_ = 0;
   std::uint32_t rank_bits_ = 0;       // of node::varies, that have ever been those of a mesh
   int axis_of_rank_bit_[max_open]{};  // the last one
+
+  struct decided_region {
+    std::int64_t region;
+    std::uint32_t axes;
+  };
+  static constexpr int max_decided = 64;
+  decided_region decided_[max_decided]{};
+  int num_decided_ = 0;
+  std::uint32_t decided_elsewhere_ = 0;  // of regions that have no place there
 
   static constexpr int max_rules = 1 << 12;
   custom_rule* rules_[max_rules]{};

@@ -34,6 +34,41 @@ constexpr void widen_carries(builder& b, int id) {
   }
 }
 
+/// The first collective of a region among ranks that differ along one of these axes in what decides
+/// whether it runs, or no node: they would wait for each other for ever.
+[[nodiscard]] constexpr int find_split_collective(const builder& b, std::int64_t region,
+                                                  std::uint32_t differs) {
+  bool inside[graph::max_nodes]{};  // it depends on what the region binds
+  for (int id = 0; id < b.g.num_nodes; ++id) {
+    const node& n = b.g[id];
+    const bool is_bound = n.code == op::carry || n.code == op::item || n.code == op::enter;
+    const bool is_whole = n.code == op::loop || n.code == op::cond;  // its results are outside
+    if (is_whole && b.g.attribute(id) == region) continue;
+    inside[id] = is_bound && b.g.attribute(id) == region;
+    for (int i = 0; i < n.num_operands && !inside[id]; ++i) inside[id] = inside[b.g.operand(id, i)];
+    if (!inside[id] || !is_collective(n.code)) continue;
+    if (n.code == op::axis_index || n.code == op::axis_size) continue;
+    if (((differs >> b.g.axes[b.g.attribute(id)].bit) & 1U) != 0) return id;
+  }
+  return no_node;
+}
+/// The loop or cond, or poison after a sentence: where ranks differ in `decider`, no collective may
+/// stand inside.
+///
+/// Cost: O(edges), only where they differ.
+constexpr int checked_region(builder& b, int made, std::int64_t region, std::uint32_t differs,
+                             std::string_view decider, std::string_view fix) {
+  differs &= b.bits_of_ranks();
+  if (made < 0 || differs == 0) return made;
+  const int found = find_split_collective(b, region, differs);
+  if (found == no_node) return made;
+  const std::string_view axis = b.g.axes[b.g.attribute(found)].view();
+  text why = decider;
+  why << " differs between the ranks of " << axis << ", which meet in "
+      << info(b.g[found].code).name << " inside: all must come; " << fix << " over " << axis;
+  return b.fail(b.site.function, why);
+}
+
 /// An op::loop; its operands as `loop_parts` says.
 [[nodiscard]] constexpr int make_loop(builder& b, std::int64_t region, std::int64_t depth,
                                       std::int64_t trips, std::int64_t flags, int num_carries,
@@ -49,7 +84,10 @@ constexpr void widen_carries(builder& b, int id) {
   const int made =
       b.append(op::loop, operands.values, operands.size, attributes, {dtype::boolean, {}});
   widen_carries(b, made);
-  return made;
+  if (made < 0 || num_carries == 0) return made;
+  const auto loop = loop_parts::of(b.g, made);
+  return checked_region(b, made, region, b.varies(loop.predicate()) | b.varies(loop.count()),
+                        "what ends the loop", "make it one of all by pmax or psum");
 }
 /// An op::cond; its operands as `cond_parts` says.
 [[nodiscard]] constexpr int make_cond(builder& b, std::int64_t region, std::int64_t depth,
@@ -60,7 +98,10 @@ constexpr void widen_carries(builder& b, int id) {
   attributes.push(depth);
   attributes.push(num_branches);
   attributes.push(num_results);
-  return b.append(op::cond, operands.values, operands.size, attributes, {dtype::boolean, {}});
+  const int made =
+      b.append(op::cond, operands.values, operands.size, attributes, {dtype::boolean, {}});
+  return checked_region(b, made, region, b.varies(operands.values[0]), "the branch that is taken",
+                        "use where, or decide by pmax or psum");
 }
 
 }  // namespace atled::ir

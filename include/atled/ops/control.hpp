@@ -64,7 +64,8 @@ constexpr auto while_with(const C& condition, const F& f, const Init& init, std:
 ///   while_loop(condition, f, init, max_trips<64>)     ends after 64 trips at the latest
 ///
 /// Gradient: forward always; in reverse with max_trips, which bounds what the trips must keep.
-/// Ill-formed: the condition gives no single boolean; the carry changes its type.
+/// Ill-formed: the condition gives no single boolean; the carry changes its type; the condition
+/// differs between ranks that meet in a collective inside.
 template <class C, class F, class Init>
 [[nodiscard]] constexpr auto while_loop(const C& condition, const F& f, const Init& init,
                                         call_site at = call_site::here()) {
@@ -212,6 +213,7 @@ constexpr auto branches_of(ir::builder& b, int index, const std::tuple<F...>& br
   const call_site at = b.site;
   const bool is_fine = is_shallow(b) && index >= 0;
   const std::int64_t region = b.new_region();
+  b.decide(region, b.varies(index) & b.rank_axes());
   // braces keep the order in which the branches run
   auto results =
       std::tuple{run_branch(b, region, static_cast<int>(I), std::get<I>(branches), args...)...};
@@ -253,7 +255,8 @@ constexpr auto branches_of(ir::builder& b, int index, const std::tuple<F...>& br
 ///
 /// The branches may capture instead of taking arguments; they give trees of one type.
 /// Gradient: through the branch that is taken.
-/// Ill-formed: the predicate is no single boolean; the branches differ in type.
+/// Ill-formed: the predicate is no single boolean; the branches differ in type; the predicate
+/// differs between ranks that meet in a collective of a branch.
 template <class F, class G, class... Args>
 [[nodiscard]] constexpr auto cond(const located& predicate, const F& f, const G& g,
                                   const Args&... args) {

@@ -34,7 +34,7 @@ class linear_splitter {
   /// Post: result i of the linear region is the i-th result of z that is linear.
   constexpr void run(linear_region& out) {
     out_ = &out;
-    out.region = b_.new_region();
+    out.region = b_.new_region_like(region_);
     map_region(region_, out.region);
     is_loop_ = b_.g[z_].code == op::loop;
     num_parts_ = is_loop_ ? 1 : ir::cond_parts::of(b_.g, z_).num_branches;
@@ -101,7 +101,7 @@ class linear_splitter {
     for (int i = 0; i < num_regions_; ++i) {
       if (regions_[i].from == region) return regions_[i].to;
     }
-    map_region(region, b_.new_region());
+    map_region(region, b_.new_region_like(region));
     return regions_[num_regions_ - 1].to;
   }
 
@@ -321,6 +321,7 @@ class linear_splitter {
     if (x > table_.last) return value(b_.g.operand(x, 0));  // an inner region's variable for it
     b_.site = b_.g[x].at;
     const int out = b_.variable(x);
+    b_.vary(out, b_.decided(out_->region));
     out_->captured.push(x);
     out_->variables.push(out);
     return out;

@@ -242,7 +242,7 @@ class lane_regions {
   // --- rules -----------------------------------------------------------------------------------
 
   constexpr std::int64_t moved(ir::builder& b, std::int64_t region) {
-    if (region_of_[region] == 0) region_of_[region] = b.new_region();
+    if (region_of_[region] == 0) region_of_[region] = b.new_region_like(region);
     return region_of_[region];
   }
   [[nodiscard]] constexpr int in_front(ir::builder& b, const lane_value& x) const {

@@ -4,6 +4,7 @@
 #include "atled/transform/shard_map.hpp"
 
 #include "atled/ops/collective.hpp"
+#include "atled/ops/control.hpp"
 #include "atled/ops/creation.hpp"
 #include "atled/ops/elementwise.hpp"
 #include "atled/ops/linalg.hpp"
@@ -62,8 +63,8 @@ TEST_CASE("shard_map: what is sent is known when the program is built", "[transf
   static_assert(program::mesh_axes.text().view() == "mesh{data:?}");
   static_assert(!program::is_inline);
   CHECK(program::comm_report() ==
-        "psum f32[] over data: 8 bytes, shard_map_test.cpp:40\n"
-        "psum f32[4] over data: 32 bytes, shard_map_test.cpp:40\n");
+        "psum f32[] over data: 8 bytes, shard_map_test.cpp:41\n"
+        "psum f32[4] over data: 32 bytes, shard_map_test.cpp:41\n");
 }
 
 TEST_CASE("shard_map: a collective in a loop counts for each trip", "[transform]") {
@@ -76,7 +77,7 @@ TEST_CASE("shard_map: a collective in a loop counts for each trip", "[transform]
   const auto step = shard_map(f, devices, in_specs<P<none, "data">>, out_specs<P<>>);
   using program = decltype(step)::program<tensor<f32, 3, 4>>;
   CHECK(program::comm_report() ==
-        "psum f32[4] over data: 32 bytes, 3 times, shard_map_test.cpp:72\n");
+        "psum f32[4] over data: 32 bytes, 3 times, shard_map_test.cpp:73\n");
   static_assert(program::comm_bytes("data") == 3 * 32);
   CHECK(numbers_of(step(tensor<f32, 3, 4>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) ==
         std::vector<float>{15, 18, 21, 24});
@@ -131,4 +132,35 @@ TEST_CASE("shard_map: specs and results that do not fit are sentences", "[transf
   CHECK(refused<vec4>(gathered, devices, in_specs<P<"data">>, out_specs<P<>>) ==
         "all_gather: axis data has as many ranks as the communicator: its size must be known when "
         "the program is built; give it one in the mesh");
+}
+
+TEST_CASE("shard_map: ranks that decide alone meet in no collective", "[transform]") {
+  const line devices;
+  constexpr auto loop = [](auto x) {
+    return while_loop([](auto y) { return sum(y) < 1.0; },
+                      [](auto y) { return y + pmean(y, data); }, x);
+  };
+  CHECK(refused<vec4>(loop, devices, in_specs<P<"data">>, out_specs<P<"data">>) ==
+        "while_loop: what ends the loop differs between the ranks of data, which meet in psum "
+        "inside: all must come; make it one of all by pmax or psum over data");
+  constexpr auto agreed = [](auto x) {
+    return while_loop([](auto y) { return pmax(sum(y), data) < 1.0; },
+                      [](auto y) { return y + pmean(y, data); }, x);
+  };
+  CHECK(refused<vec4>(agreed, devices, in_specs<P<"data">>, out_specs<P<"data">>).empty());
+  constexpr auto alone = [](auto x) {
+    return while_loop([](auto y) { return sum(y) < 1.0; }, [](auto y) { return y + y; }, x);
+  };
+  CHECK(refused<vec4>(alone, devices, in_specs<P<"data">>, out_specs<P<"data">>).empty());
+  // A gradient by what ranks share is a sum over them: of what all branches give, after them.
+  constexpr auto varied = [](auto w, auto x) {
+    return grad([](auto v, auto y) {
+      const auto one = [](auto a, auto b) { return sum(a * b); };
+      const auto other = [](auto a, auto b) { return sum(a + b); };
+      return psum(cond(sum(y) > 0.0, one, other, v, y), data);
+    })(w, x);
+  };
+  const auto f = shard_map(varied, devices, in_specs<P<>, P<"data">>, out_specs<P<>>);
+  CHECK(numbers_of(f(vec4{1, 1, 1, 1}, vec4{1, 2, 3, 4})) == std::vector<float>{1, 2, 3, 4});
+  CHECK(numbers_of(f(vec4{1, 1, 1, 1}, vec4{-1, -2, -3, 4})) == std::vector<float>{1, 1, 1, 1});
 }
