@@ -5,6 +5,7 @@
 
 #include "atled/loops/eager_ops.hpp"
 #include "atled/loops/vector_math.hpp"
+#include "atled/loops/vector_trigonometry.hpp"
 
 #include <concepts>
 

@@ -6,6 +6,7 @@
 #include "atled/loops/eager.hpp"
 #include "atled/loops/vector_angle.hpp"
 #include "atled/loops/vector_special.hpp"
+#include "atled/loops/vector_trigonometry.hpp"
 
 #include <utility>
 

@@ -9,6 +9,7 @@
 #include "atled/core/dtype.hpp"
 #include "atled/loops/vector_angle.hpp"
 #include "atled/loops/vector_special.hpp"
+#include "atled/loops/vector_trigonometry.hpp"
 
 #include <bit>
 #include <concepts>

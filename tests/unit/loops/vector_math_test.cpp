@@ -27,9 +27,6 @@ constexpr auto softplus_of = [](auto x) { return loops::softplus(x); };
 constexpr auto sinh_of = [](auto x) { return loops::sinh(x); };
 constexpr auto cosh_of = [](auto x) { return loops::cosh(x); };
 constexpr auto erf_of = [](auto x) { return loops::erf(x); };
-constexpr auto sin_of = [](auto x) { return loops::sin(x); };
-constexpr auto cos_of = [](auto x) { return loops::cos(x); };
-constexpr auto tan_of = [](auto x) { return loops::tan(x); };
 
 }  // namespace
 
@@ -87,17 +84,6 @@ TEMPLATE_TEST_CASE("vector_math: erf is within 1.5 ulp", "[loops]", f32, f64) {
   check_function<TestType>(
       erf_of, [](W x) { return std::erf(x); }, 1.5);
 }
-TEMPLATE_TEST_CASE("vector_math: sin, cos and tan are exact for small and for huge angles",
-                   "[loops]", f32, f64) {
-  using W = wider<TestType>;
-  check_function<TestType>(
-      sin_of, [](W x) { return std::sin(x); }, 1.5);
-  check_function<TestType>(
-      cos_of, [](W x) { return std::cos(x); }, 1.5);
-  check_function<TestType>(
-      tan_of, [](W x) { return std::tan(x); }, 3);
-}
-
 TEST_CASE("vector_math: exp ends where f32 and f64 end", "[loops]") {
   CHECK(std::isfinite(at<f32>(exp_of, 88.72)));
   CHECK(at<f32>(exp_of, 88.73) == std::numeric_limits<f32>::infinity());
@@ -136,29 +122,10 @@ TEMPLATE_TEST_CASE("vector_math: special values are those of IEEE", "[loops]", f
   CHECK(at<T>(logistic_of, -inf) == 0);
   CHECK(at<T>(logistic_of, inf) == 1);
   CHECK(at<T>(softplus_of, -inf) == 0);
-  for (const auto odd :
-       {at<T>(expm1_of, -0.0), at<T>(log1p_of, -0.0), at<T>(tanh_of, -0.0), at<T>(sinh_of, -0.0),
-        at<T>(erf_of, -0.0), at<T>(sin_of, -0.0), at<T>(tan_of, -0.0)}) {
+  for (const auto odd : {at<T>(expm1_of, -0.0), at<T>(log1p_of, -0.0), at<T>(tanh_of, -0.0),
+                         at<T>(sinh_of, -0.0), at<T>(erf_of, -0.0)}) {
     CHECK(odd == 0);
     CHECK(std::signbit(odd));
-  }
-}
-
-TEMPLATE_TEST_CASE("vector_math: a lane does not depend on its neighbours", "[loops]", f32, f64) {
-  // One huge angle sends its lane to the standard library, and no other lane.
-  using T = TestType;
-  std::array<T, 16> in;
-  for (std::size_t i = 0; i < 16; ++i) in[i] = static_cast<T>(i) * T(0.37) - T(2);
-  std::array<T, 16> alone;
-  loops::store(alone.data(), loops::sin(loops::load<16>(in.data())));
-  for (std::size_t huge = 0; huge < 16; ++huge) {
-    auto mixed = in;
-    mixed[huge] = T(1e20);
-    std::array<T, 16> out;
-    loops::store(out.data(), loops::sin(loops::load<16>(mixed.data())));
-    for (std::size_t i = 0; i < 16; ++i) {
-      CHECK(out[i] == (i == huge ? std::sin(T(1e20)) : alone[i]));
-    }
   }
 }
 
