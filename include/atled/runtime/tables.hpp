@@ -1,6 +1,6 @@
 // atled/runtime/tables.hpp: what is left of a plan at run time: tables, sized to what a program
-// needs. Reads: passes/batch_run.hpp, runtime/lower.hpp. Next: runtime/freeze.hpp, which writes
-// them. SPDX-License-Identifier: MIT
+// needs. Reads: passes/batch_run.hpp, runtime/lower.hpp. Next: runtime/freeze.hpp writes them.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/passes/batch_run.hpp"
