@@ -212,13 +212,18 @@ template <int N, bool Stream, bool Parallel, class Cursor, class T>
 void run_row(const Cursor& cursor, std::int64_t size, T* out) {
   const std::int64_t blocks = (size + block_size - 1) / block_size;
 #if defined(_OPENMP)
-#  pragma omp parallel for schedule(static) if (Parallel)
+#  pragma omp parallel if (Parallel)
 #endif
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    const std::int64_t begin = b * block_size;
-    const std::int64_t end = begin + block_size < size ? begin + block_size : size;
-    run_span<N, Stream>(cursor, out, begin, end);
-    if constexpr (Stream) stream_fence();
+  {
+#if defined(_OPENMP)
+#  pragma omp for schedule(static) nowait
+#endif
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t begin = b * block_size;
+      const std::int64_t end = begin + block_size < size ? begin + block_size : size;
+      run_span<N, Stream>(cursor, out, begin, end);
+    }
+    if constexpr (Stream) stream_fence();  // each thread's own, before the others go on
   }
 }
 
