@@ -7,11 +7,13 @@
 #pragma once
 
 #include "atled/core/shape.hpp"
+#include "atled/io/checkpoint_folder.hpp"
 #include "atled/io/tokenizer.hpp"
 
 #include "gpt/config.hpp"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,8 +68,20 @@ class network {
   /// `vocabulary` numbers a place, valid until the next call.
   [[nodiscard]] virtual std::span<const float> logits(std::span<const token_id> text) = 0;
 
+  /// Saves weights, optimizer and step, of all ranks together, into a checkpoint in a folder.
+  virtual void save(const std::string& folder, std::int64_t step,
+                    std::span<const atled::io::metadata_entry> metadata) = 0;
+  /// Makes the state that of the newest good checkpoint; nothing where there is none. After
+  /// `initialize`.
+  [[nodiscard]] virtual std::optional<atled::io::loaded_checkpoint> load(
+      const std::string& folder) = 0;
+
   /// All weights. Without `initialize` they are 0 until they are filled.
   [[nodiscard]] virtual std::vector<weight> weights() = 0;
+  /// What the optimizer keeps of each weight: all first moments, then all second ones; and the
+  /// number of its steps. After `initialize`.
+  [[nodiscard]] virtual std::vector<weight> moments() = 0;
+  [[nodiscard]] virtual std::int32_t& num_updates() = 0;
 };
 
 /// How a preset is trained unless options say otherwise. Units: rate per step.

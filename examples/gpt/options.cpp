@@ -160,7 +160,7 @@ verb find_verb(int argc, const char* const* argv) {
       if ((item.verbs & on(chosen)) != 0) names.emplace_back(known);
     }
   }
-  if (chosen == verb::train) names.emplace_back("--overwrite");
+  if (chosen == verb::train) names.insert(names.end(), {"--overwrite", "--resume"});
   if (name.starts_with('-')) {
     refuse(printable(name), operation, "an unknown option",
            "gpt " + operation + " --help lists all" + did_you_mean(name, names));
@@ -212,6 +212,8 @@ options parse_options(int argc, const char* const* argv) {
   if (out.verb == verb::train) {
     app.add_flag("--overwrite", out.overwrite, "replace the run that is in the folder")
         ->disable_flag_override();
+    app.add_flag("--resume", out.resume, "go on with the run that is in the folder")
+        ->disable_flag_override();
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
@@ -225,6 +227,9 @@ options parse_options(int argc, const char* const* argv) {
   const std::vector<std::string> unknown = app.remaining();
   if (!unknown.empty()) refuse_unknown(operation, unknown.front(), out.verb);
 
+  if (out.resume && out.overwrite) {
+    refuse("--resume", operation, "together with --overwrite", "a run is taken up or replaced");
+  }
   for (std::size_t i = 0; i < std::size(entries); ++i) {
     const std::string_view names(entries[i].names);
     const std::string_view name = names.substr(0, names.find(','));

@@ -31,6 +31,7 @@ struct options {
   double top_p = 1;
   double temperature = 0.8;
   bool overwrite = false;
+  bool resume = false;
   std::optional<std::string> help;  ///< asked for: this text, and nothing is to be done
 };
 

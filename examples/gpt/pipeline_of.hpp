@@ -82,13 +82,8 @@ class pipeline_of final : public network {
 
   void initialize(std::int64_t seed) override {
     whole_->initialize(seed);
-    weights_type weights;
-    move_ends(weights.ends, true);
-    auto all = std::make_unique<std::array<block<values, C>, std::size_t{C.layers}>>();
-    move_blocks(*all, true);
-    weights.blocks = step_.cut(*all);
-    auto moments = optimizer.init(weights);
-    state_.emplace(state_type{std::move(weights), std::move(moments)});
+    state_.emplace();
+    move_state(true);
   }
 
   step_result train(std::span<const token_id> text, std::span<const token_id> next,
@@ -107,10 +102,20 @@ class pipeline_of final : public network {
   }
 
   void settle() override {
-    auto all = std::make_unique<std::array<block<values, C>, std::size_t{C.layers}>>();
-    step_.gather(state_->weights.blocks, *all);
-    move_blocks(*all, false);
-    move_ends(state_->weights.ends, false);
+    auto all = whole_->weights();
+    move(state_->weights, all, false);
+  }
+
+  void save(const std::string& folder, std::int64_t step,
+            std::span<const atled::io::metadata_entry> metadata) override {
+    move_state(false);
+    whole_->save(folder, step, metadata);
+  }
+  [[nodiscard]] std::optional<atled::io::loaded_checkpoint> load(
+      const std::string& folder) override {
+    auto found = whole_->load(folder);
+    if (found) move_state(true);
+    return found;
   }
 
   [[nodiscard]] float loss(std::span<const token_id> text,
@@ -121,6 +126,8 @@ class pipeline_of final : public network {
     return whole_->logits(text);
   }
   [[nodiscard]] std::vector<weight> weights() override { return whole_->weights(); }
+  [[nodiscard]] std::vector<weight> moments() override { return whole_->moments(); }
+  [[nodiscard]] std::int32_t& num_updates() override { return whole_->num_updates(); }
 
  private:
   std::unique_ptr<network> whole_;  // in it all layers are evaluated and saved
@@ -142,29 +149,41 @@ class pipeline_of final : public network {
     return out;
   }
 
-  /// Copies from the whole model, or to it: the leaves of both are in the same order.
+  /// Copies from leaves of the whole model, or to them: both are in the same order.
   template <class Tree>
-  static void move(Tree& tree, std::vector<weight>& all, std::size_t& at, bool is_in) {
+  static void move_leaves(Tree& tree, std::span<weight> whole, std::size_t& at, bool is_in) {
     for_each_leaf(
         [&](auto& leaf) {
-          const std::span<float> other = all[at++].values;
+          const std::span<float> other = whole[at++].values;
           float* const own = leaf.data();
           std::memcpy(is_in ? own : other.data(), is_in ? other.data() : own, other.size_bytes());
         },
         tree);
   }
-  void move_ends(model_ends<values, C>& ends, bool is_in) {
-    auto all = whole_->weights();
+
+  /// Cuts this rank's part out of the leaves of a whole model, or brings all parts together there.
+  void move(weights_type& part, std::span<weight> whole, bool is_in) {
+    auto all = std::make_unique<std::array<block<values, C>, std::size_t{C.layers}>>();
+    if (!is_in) step_.gather(part.blocks, *all);
     std::size_t at = 0;
-    move(ends.tokens, all, at, is_in);
-    move(ends.positions, all, at, is_in);
-    at += static_cast<std::size_t>(num_leaves_v<block<values, C>> * C.layers);
-    move(ends.norm, all, at, is_in);
+    move_leaves(part.ends.tokens, whole, at, is_in);
+    move_leaves(part.ends.positions, whole, at, is_in);
+    move_leaves(*all, whole, at, is_in);
+    move_leaves(part.ends.norm, whole, at, is_in);
+    if (is_in) part.blocks = step_.cut(*all);
   }
-  void move_blocks(std::array<block<values, C>, std::size_t{C.layers}>& blocks, bool is_in) {
-    auto all = whole_->weights();
-    auto at = static_cast<std::size_t>(num_leaves_v<nn::embedding<values, f32, 1, 1>> * 2);
-    move(blocks, all, at, is_in);
+  void move_state(bool is_in) {
+    auto weights = whole_->weights();
+    auto moments = whole_->moments();
+    auto& [first, second, count] = state_->moments;
+    move(state_->weights, weights, is_in);
+    move(first, std::span(moments).first(weights.size()), is_in);
+    move(second, std::span(moments).subspan(weights.size()), is_in);
+    if (is_in) {
+      *count.data() = whole_->num_updates();
+    } else {
+      whole_->num_updates() = *count.data();
+    }
   }
 };
 

@@ -8,6 +8,7 @@
 #include "atled/io/safetensors.hpp"
 
 #include "gpt/nearest.hpp"
+#include "gpt/ranks.hpp"
 #include <algorithm>
 #include <filesystem>
 #include <span>
@@ -93,6 +94,23 @@ std::pair<const preset*, provenance> parse_run(std::string json, const std::stri
               "this program must have been built with that preset");
 }
 
+/// Takes away the lines of a log from a step on: those of a run that ended after its last save.
+void cut_log(const std::string& path, std::int64_t steps) {
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return;
+  const std::string text = atled::io::read_file(path);
+  std::size_t end = 0;
+  while (true) {
+    const std::size_t newline = text.find('\n', end);
+    if (newline == text.npos) break;
+    const auto line =
+        atled::io::parse_json(text.substr(end, newline - end), shown_path(path), "resume", end);
+    if (line.root().at("step").integer() >= steps) break;
+    end = newline + 1;
+  }
+  if (end < text.size()) atled::io::write_file(path, text.substr(0, end));
+}
+
 }  // namespace
 
 std::span<const preset> presets() {
@@ -125,18 +143,20 @@ const preset& find_preset(std::string_view name, std::size_t characters,
              std::to_string(largest->sizes.vocabulary) + "; choose a preset of more");
 }
 
-void run_folder::prepare(bool overwrite) const {
+void run_folder::prepare(bool overwrite, bool resume) const {
   std::error_code code;
   std::filesystem::create_directories(path_, code);
   if (code || !std::filesystem::is_directory(path_, code)) {
     refuse(shown_path(path_), "make the folder", code ? code.message() : "not a folder",
            "the run needs a folder for its files; choose another --out");
   }
-  if (overwrite) return;
+  if (resume) return;
+  const atled::io::checkpoint_folder checkpoints(path_);
+  if (overwrite) return checkpoints.clear();
   for (const std::string& file : {weights_path(), metrics_path()}) {
     if (std::filesystem::exists(file, code)) {
       refuse(shown_path(path_), "train", "a folder that holds a run",
-             "it is not replaced unasked; choose another --out, or add --overwrite");
+             "it is not replaced unasked; choose another --out, or add --resume or --overwrite");
     }
   }
 }
@@ -153,6 +173,62 @@ void run_folder::save(const preset& of, network& model,
                                                            {"run", to_json(of, from)},
                                                            {"tokenizer", tokenizer.to_json()}};
   atled::io::write_safetensors(weights_path(), sources, metadata);
+}
+
+void run_folder::save_all(const preset& of, network& model,
+                          const atled::io::character_tokenizer& tokenizer,
+                          const provenance& from) const {
+  if (rank() == 0) save(of, model, tokenizer, from);
+  const std::vector<atled::io::metadata_entry> metadata = {
+      {"format", std::string(format_name)},
+      {"run", to_json(of, from)},
+      {"rows", std::to_string(of.sizes.batch * num_ranks())}};
+  model.save(path_, from.steps, metadata);
+}
+
+std::vector<std::string> run_folder::resume(const preset& of, network& model,
+                                            provenance& from) const {
+  const std::string where = shown_path(path_);
+  const auto found = model.load(path_);
+  if (!found) {
+    refuse(where, "resume", "no checkpoint", "gpt train must have left one there; see --out");
+  }
+  const auto required = [&](std::string_view key) {
+    const auto value = found->find_metadata(key);
+    if (!value)
+      refuse(where, "resume", "no metadata " + std::string(key), "gpt must have saved it");
+    return std::string(*value);
+  };
+  if (const std::string format = required("format"); format != format_name) {
+    refuse(where, "resume", "format " + printable(format),
+           "it must be " + std::string(format_name));
+  }
+  const auto [saved_of, saved] = parse_run(required("run"), path_);
+  const auto require_same = [&](const std::string& now, const std::string& then,
+                                std::string_view what) {
+    if (now == then) return;
+    refuse(where, "resume", std::string(what) + ' ' + now,
+           "the run began with " + then + "; give the same, or begin another run with --out");
+  };
+  require_same(std::string(of.name) + " of " + described(of.sizes),
+               std::string(saved_of->name) + " of " + described(saved_of->sizes), "preset");
+  require_same(std::to_string(from.seed), std::to_string(saved.seed), "seed");
+  const auto named = [](const provenance& p) {
+    return p.data + " of " + std::to_string(p.fingerprint.size) + " bytes, hash " +
+           std::to_string(p.fingerprint.hash);
+  };
+  if (from.fingerprint != saved.fingerprint) require_same(named(from), named(saved), "text");
+  from.steps = found->step;
+
+  std::vector<std::string> notes;
+  for (const std::string& why : found->skipped) notes.push_back(why + "; an older one is used");
+  if (const std::string rows = std::to_string(of.sizes.batch * num_ranks());
+      rows != required("rows")) {
+    notes.push_back(where + ": resume: " + rows + " rows in each step: the run began with " +
+                    required("rows"));
+  }
+  if (rank() == 0) cut_log(metrics_path(), from.steps);
+  return notes;
 }
 
 loaded_model run_folder::load(const std::optional<std::string>& wanted) const {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpt {
 
@@ -37,7 +38,7 @@ struct loaded_model {
   provenance from;
 };
 
-/// A folder with `weights.safetensors` and `metrics.jsonl`.
+/// A folder with `weights.safetensors`, `metrics.jsonl` and checkpoints.
 class run_folder {
  public:
   explicit run_folder(std::string path) : path_(std::move(path)) {}
@@ -45,14 +46,29 @@ class run_folder {
   [[nodiscard]] std::string weights_path() const { return path_ + "/weights.safetensors"; }
   [[nodiscard]] std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
 
-  /// Makes the folder if need be. Throws: it cannot be written; it holds a run, which may not be
-  /// replaced.
-  void prepare(bool overwrite) const;
+  /// Makes the folder if need be, and removes the checkpoints of a run that is replaced.
+  ///
+  /// Throws: it cannot be written; it holds a run, which is neither replaced nor taken up.
+  void prepare(bool overwrite, bool resume) const;
 
   /// Replaces the weights in one step. Throws: they cannot be written; the old file is then as it
   /// was.
   void save(const preset& of, network& model, const atled::io::character_tokenizer& tokenizer,
             const provenance& from) const;
+
+  /// Saves all that training needs to go on, and the weights for the other verbs. All ranks call
+  /// it.
+  void save_all(const preset& of, network& model, const atled::io::character_tokenizer& tokenizer,
+                const provenance& from) const;
+
+  /// Takes up the run: the state of `model` becomes that of the newest good checkpoint,
+  /// `from.steps` its step, and the log ends there. What was noticed is returned, a sentence each.
+  /// All ranks call it.
+  ///
+  /// Throws: there is no checkpoint; all are damaged; preset, seed or data are not those of the
+  /// run.
+  [[nodiscard]] std::vector<std::string> resume(const preset& of, network& model,
+                                                provenance& from) const;
 
   /// Throws: there are no weights; they are damaged, of another preset than `wanted`, or of a size
   /// that this program does not have.

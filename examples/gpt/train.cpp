@@ -56,16 +56,20 @@ class trainer {
     data_.emplace(source, *tokenizer_);
     data_->require_enough(preset_->sizes);
     from_ = {0, given.seed, source.name, source.fingerprint};
-    if (rank() == 0) folder_.prepare(given.overwrite);
-    if (rank() == 0)
-      log_.emplace(folder_.metrics_path(),
-                   given.overwrite ? atled::io::log_mode::replace : atled::io::log_mode::create);
+    if (rank() == 0) folder_.prepare(given.overwrite, given.resume);
     steps_ = given.steps.value_or(preset_->recipe.steps);
     const double rate = given.rate.value_or(preset_->recipe.rate);
     schedule_ = {.peak = rate, .floor = rate / 10, .warmup = warmup_steps, .decay = steps_};
     model_ = given.pipe > 0 ? make_pipeline(*preset_, given.pipe, given.microbatches.value_or(8))
                             : preset_->make();
     model_->initialize(given.seed);
+    if (given.resume) notes_ = folder_.resume(*preset_, *model_, from_);
+    using mode = atled::io::log_mode;
+    if (rank() == 0) {
+      log_.emplace(folder_.metrics_path(), given.resume      ? mode::append
+                                           : given.overwrite ? mode::replace
+                                                             : mode::create);
+    }
   }
 
   void describe(double seconds) const {
@@ -87,6 +91,8 @@ class trainer {
     if (given_.peak_gflops) {
       std::fprintf(stderr, "MFU: %s, peak %g GFLOP/s\n", mfu_formula, *given_.peak_gflops);
     }
+    for (const std::string& note : notes_) std::fprintf(stderr, "%s\n", note.c_str());
+    if (given_.resume) std::fprintf(stderr, "goes on after step %lld\n", integer(from_.steps));
     std::fprintf(stderr, "%lld steps into %s; ready after %.2f s\n", integer(steps_),
                  folder_.weights_path().c_str(), seconds);
   }
@@ -94,7 +100,7 @@ class trainer {
   void run() {
     progress_line line;
     batch rows(preset_->sizes);
-    for (std::int64_t step = 0; step < steps_ && !is_stopped(); ++step) {
+    for (std::int64_t step = from_.steps; step < steps_ && !is_stopped(); ++step) {
       const auto begin = clock::now();
       rows.draw(data_->train(), draws(given_.seed, step), rank());
       const double rate = schedule_(step);
@@ -129,7 +135,7 @@ class trainer {
 
   void save() {
     model_->settle();
-    if (rank() == 0) folder_.save(*preset_, *model_, *tokenizer_, from_);
+    folder_.save_all(*preset_, *model_, *tokenizer_, from_);
   }
 
   /// Measures now and then, and after the last step on the whole validation text; saves then.
@@ -177,6 +183,7 @@ class trainer {
   const preset* preset_ = nullptr;
   std::optional<dataset> data_;
   provenance from_;
+  std::vector<std::string> notes_;
   std::optional<atled::io::metrics_log> log_;
   std::int64_t steps_ = 0;
   atled::optim::warmup_cosine schedule_;

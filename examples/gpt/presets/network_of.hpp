@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/io/checkpoint.hpp"
+
 #include "gpt/gpt.hpp"
 #include "gpt/model.hpp"
 #include "gpt/ranks.hpp"
@@ -58,17 +60,40 @@ class network_of final : public network {
     return std::as_const(logits_).span().first(text.size() * std::size_t{C.vocabulary});
   }
 
+  void save(const std::string& folder, std::int64_t step,
+            std::span<const atled::io::metadata_entry> metadata) override {
+    (void)atled::io::save_checkpoint(folder, *state_, devices(), step, metadata);
+  }
+  [[nodiscard]] std::optional<atled::io::loaded_checkpoint> load(
+      const std::string& folder) override {
+    return atled::io::load_checkpoint(folder, *state_, devices());
+  }
+
   [[nodiscard]] std::vector<weight> weights() override {
     std::vector<weight> out;
+    append_leaves(out, current());
+    return out;
+  }
+  [[nodiscard]] std::vector<weight> moments() override {
+    std::vector<weight> out;
+    append_leaves(out, std::get<0>(state_->optimizer));
+    append_leaves(out, std::get<1>(state_->optimizer));
+    return out;
+  }
+  [[nodiscard]] std::int32_t& num_updates() override {
+    return *std::get<2>(state_->optimizer).data();
+  }
+
+ private:
+  template <class Tree>
+  static void append_leaves(std::vector<weight>& out, Tree& tree) {
     for_each_named_leaf(
         [&](std::string_view name, auto& leaf) {
           out.push_back({std::string(name), leaf.type.dims, leaf.span()});
         },
-        current());
-    return out;
+        tree);
   }
 
- private:
   /// The weights, whether there is an optimizer or not.
   model_type& current() {
     if (state_) return state_->model;

@@ -22,6 +22,12 @@ atled_add_gpt_test(eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token ov
                    ARGUMENTS eval --data "${text}" --out "${work}")
 atled_add_gpt_test(sample STATUS 0 OUTPUT "^name"
                    ARGUMENTS sample --tokens 80 --prompt name --out "${work}")
+add_test(NAME example.gpt.resume
+         COMMAND "${CMAKE_COMMAND}" -D "WORK=${work}-resume" -P
+                 "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_resume.cmake" -- $<TARGET_FILE:example.gpt> train
+                 --preset nano --steps 10 --eval-every 5 --data "${text}")
+set_tests_properties(example.gpt.resume PROPERTIES LABELS example TIMEOUT 300
+                     ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
 if(TARGET atled::mpi)  # the same on two ranks
   add_test(
     NAME example.gpt.ranks
@@ -81,12 +87,18 @@ atled_add_gpt_mistake(no_weights "${work}.none/weights.safetensors: load: no suc
                       "${work}.none")
 atled_add_gpt_mistake(run_there "${work}: train: a folder that holds a run" train --data "${text}"
                       --out "${work}")
+atled_add_gpt_mistake(resume_and_overwrite "--resume: train: together with --overwrite" train --resume
+                      --overwrite)
+atled_add_gpt_mistake(no_checkpoint "${work}.none: resume: no checkpoint" train --data "${text}" --out
+                      "${work}.none" --resume)
+atled_add_gpt_mistake(other_seed "${work}: resume: seed 5: the run began with 1337" train --data "${text}"
+                      --out "${work}" --resume --seed 5)
 atled_add_gpt_mistake(other_preset "${work}/weights.safetensors: load: weights of preset nano" sample
                       --preset small --out "${work}")
 atled_add_gpt_mistake(unknown_character "--prompt @0 .*: encode: character" sample --prompt "€" --out
                       "${work}")
 set_tests_properties(
-  example.gpt.eval example.gpt.sample example.gpt.mistake.run_there example.gpt.mistake.other_preset
+  example.gpt.eval example.gpt.sample example.gpt.mistake.run_there example.gpt.mistake.other_seed example.gpt.mistake.other_preset
   example.gpt.mistake.unknown_character PROPERTIES FIXTURES_REQUIRED gpt_weights)
 
 # What needs no model.

@@ -12,21 +12,6 @@
 
 namespace atled::io {
 
-/// What was loaded.
-struct loaded_checkpoint {
-  std::int64_t number = 0;
-  std::int64_t step = 0;
-  std::vector<metadata_entry> metadata;
-  std::vector<std::string> skipped;  ///< why newer ones could not be used, a sentence each
-
-  [[nodiscard]] std::optional<std::string_view> find_metadata(std::string_view key) const {
-    for (const metadata_entry& item : metadata) {
-      if (item.key == key) return item.value;
-    }
-    return std::nullopt;
-  }
-};
-
 namespace detail {
 
 /// A leaf of a tree on one rank.
@@ -52,13 +37,15 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
   for_each_named_leaf(
       [&](std::string_view name, const auto& leaf) {
         const auto i = static_cast<int>(out.size());
-        const tensor_type type = std::remove_cvref_t<decltype(leaf)>::type;
+        tensor_type type = std::remove_cvref_t<decltype(leaf)>::type;
+        const bool is_whole =
+            words->is_declared[i] && type.dims.size() == words->declared[i].dims.size();
+        if (is_whole) type.dims = words->declared[i].dims;  // whose axes may be fewer where whole
         placed_leaf placed{name.empty() ? "value" : std::string(name),
                            type.element,
                            type.dims,
                            {{{}, type.dims.rank}, type.dims},
                            true};
-        const bool is_whole = words->is_declared[i] && type.dims == words->declared[i].dims;
         partition_spec spec{};
         if (words->is_said[i] && !is_whole) {
           const resolved_spec found = resolve(words->spec[i], grid::shape_value);

@@ -245,6 +245,21 @@ class checkpoint_reader {
   detail::checkpoint_manifest manifest_;
 };
 
+/// What was loaded.
+struct loaded_checkpoint {
+  std::int64_t number = 0;
+  std::int64_t step = 0;
+  std::vector<metadata_entry> metadata;
+  std::vector<std::string> skipped;  ///< why newer ones could not be used, a sentence each
+
+  [[nodiscard]] std::optional<std::string_view> find_metadata(std::string_view key) const {
+    for (const metadata_entry& item : metadata) {
+      if (item.key == key) return item.value;
+    }
+    return std::nullopt;
+  }
+};
+
 /// A folder of checkpoints, numbered in the order in which they were saved.
 class checkpoint_folder {
  public:
@@ -322,6 +337,9 @@ class checkpoint_folder {
     write_file(path_of(number) + "/checkpoint.json", text);
     remove_old(number, keep);
   }
+
+  /// Removes all.
+  void clear() const { remove_old(std::numeric_limits<std::int64_t>::max(), 0); }
 
   /// Removes what a save that failed has left.
   void abandon(std::int64_t number) const noexcept {
