@@ -175,14 +175,14 @@ class pipeline_of final : public network {
   void move_state(bool is_in) {
     auto weights = whole_->weights();
     auto moments = whole_->moments();
-    auto& [first, second, count] = state_->moments;
+    auto& [first, second, updates] = state_->moments;
     move(state_->weights, weights, is_in);
     move(first, std::span(moments).first(weights.size()), is_in);
     move(second, std::span(moments).subspan(weights.size()), is_in);
     if (is_in) {
-      *count.data() = whole_->num_updates();
+      *updates.data() = whole_->num_updates();
     } else {
-      whole_->num_updates() = *count.data();
+      whole_->num_updates() = *updates.data();
     }
   }
 };
