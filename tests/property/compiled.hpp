@@ -21,8 +21,8 @@ T numbers_for(std::uint32_t seed) {
     using element = std::remove_cvref_t<decltype(x)>;
     if constexpr (std::is_floating_point_v<element>) {
       x = static_cast<element>(seed >> 8) / static_cast<element>(1 << 23) - element{1};
-    } else if constexpr (std::is_same_v<element, bf16>) {
-      x = bf16(static_cast<float>(seed >> 8) / static_cast<float>(1 << 23) - 1.0F);
+    } else if constexpr (half_float<element>) {
+      x = element(static_cast<float>(seed >> 8) / static_cast<float>(1 << 23) - 1.0F);
     } else {
       x = static_cast<element>((seed >> 16) % 7);
     }

@@ -272,8 +272,8 @@ TEST_CASE("simplify: values stay, for each op and its derivatives", "[property]"
   });
 }
 
-TEST_CASE("derivatives: types follow the arguments in f32 and bf16", "[property]") {
-  for (const dtype element : {dtype::f32, dtype::bf16}) {
+TEST_CASE("derivatives: types follow the arguments in f32, bf16 and f16", "[property]") {
+  for (const dtype element : {dtype::f32, dtype::bf16, dtype::f16}) {
     for_each_case([element](op code, op_case one) {
       for (array& argument : one.arguments) {
         if (argument.is_real()) argument.type.element = element;

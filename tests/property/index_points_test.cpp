@@ -30,6 +30,16 @@ template <class... Args, class F>
 std::string type_of_result(F f) {
   return std::string(types_of<Args...>(f).view());
 }
+
+template <std::int64_t... Dims>
+tensor<f16, Dims...> numbers_in_f16(std::uint32_t seed) {
+  tensor<f16, Dims...> out;
+  for (auto& x : out) {
+    seed = seed * 1664525U + 1013904223U;
+    x = f16(static_cast<float>(seed >> 8) / static_cast<float>(1 << 23) - 1.0F);
+  }
+  return out;
+}
 }  // namespace
 
 TEST_CASE("indices: the mode of the call holds for value, gradient and lanes", "[property]") {
@@ -142,6 +152,11 @@ TEST_CASE("shapes and dtypes: a gradient has the type of its argument", "[proper
   CHECK(type_of_result<i>([](auto x) { return x * 2.5; }) == "f32[]");
   CHECK(type_of_result<i, f>([](auto x, auto y) { return x + y; }) == "f32[]");
   CHECK(type_of_result<h, f>([](auto x, auto y) { return x + y; }) == "f32[]");
+  using q = tensor<f16>;
+  CHECK(type_of_result<q>([](auto x) { return x * 2.0; }) == "f16[]");
+  CHECK(type_of_result<q, i>([](auto x, auto y) { return x + y; }) == "f16[]");
+  CHECK(type_of_result<q, h>([](auto x, auto y) { return x + y; }) == "f32[]");
+  CHECK(type_of_result<q, f>([](auto x, auto y) { return x + y; }) == "f32[]");
   CHECK(type_of_result<tensor<boolean, 3>>([](auto x) { return sum(x); }) == "i32[]");
   const auto quotients = [](auto x, auto y) {  // SH5
     return stack({floor_divide(x, y), remainder(x, y), div(x, y), rem(x, y)});
@@ -186,6 +201,58 @@ TEST_CASE("rounding: kernels wrap, truncate and round as documented", "[property
   const auto [total, product] = jit(g)(ones);
   CHECK(total.item() == 1000);
   CHECK(product.item() == 1000);
+}
+
+TEST_CASE("rounding: f16 is rounded to even, overflows to inf, and is summed in f32",
+          "[property]") {
+  constexpr auto f = [](auto z) { return astype<f32>(astype<f16>(z)); };
+  const tensor<f32, 8> z{
+      1.00048828125F, 1.00146484375F, 2049,     0.1F,
+      65519,          65520,          0x1p-25F, std::numeric_limits<f32>::quiet_NaN()};
+  const auto rounded = jit(f, by_kernels)(z);
+  const numbers expected{1, 1.001953125, 2048, 0.0999755859375, 65504, HUGE_VAL, 0};
+  for (int i = 0; i < 7; ++i) CHECK(rounded(i) == expected[static_cast<std::size_t>(i)]);
+  CHECK(std::isnan(rounded(7)));
+  CHECK(compiled_values(grad([](auto x) { return astype<f32>(astype<f16>(x)) * 3.0; }),
+                        tensor<f32>(1.5F)) == numbers{3});
+  constexpr auto g = [](auto x) {
+    return std::tuple(astype<f32>(sum(x)), astype<f32>(dot(x, x)), astype<f32>(mean(x)));
+  };
+  tensor<f16, 5000> ones;  // a sum in f16 would stop at 2048
+  for (auto& x : ones) x = f16(1.0F);
+  const auto [total, product, average] = jit(g)(ones);
+  CHECK(total.item() == 5000);
+  CHECK(product.item() == 5000);
+  CHECK(average.item() == 1);
+}
+
+TEST_CASE("f16: kernels give what single operations in f16 give", "[property]") {
+  constexpr auto f = [](auto x, auto w, auto ids) {
+    const auto narrow = [](auto y) { return astype<f32>(y); };
+    const auto d_w = grad([x](auto v) { return sum(tanh(matmul(x, v)) * 0.25); })(w);
+    return std::tuple(narrow(matmul(x, w)), narrow(softmax(x) * 2.0 + x), narrow(cumsum(x, 1)),
+                      narrow(sort(x, -1)), narrow(x(range(), ids)), narrow(max(x, 0)),
+                      narrow(at(x, ids).add(x(ids))), argmax(x, 1), narrow(mean(x, 0)),
+                      narrow(d_w));
+  };
+  const auto x = numbers_in_f16<5, 7>(1);
+  const auto w = numbers_in_f16<7, 3>(2);
+  const tensor<i32, 3> ids{4, 0, 4};
+  const auto kernels = jit(f, by_kernels)(x, w, ids);
+  const auto expected = all_values(f, x, w, ids);
+  std::size_t at = 0;
+  for_each_leaf(
+      [&](const auto& leaf) {
+        INFO("result " << at);
+        // a kernel rounds a product of a matrix once, and single operations the sums of
+        // exponentials
+        for (std::size_t i = 0; i < expected[at].size(); ++i) {
+          CHECK(std::abs(static_cast<double>(leaf.data()[i]) - expected[at][i]) <=
+                0x1p-9 * std::max(1.0, std::abs(expected[at][i])));
+        }
+        ++at;
+      },
+      kernels);
 }
 
 TEST_CASE("power: whole exponents in tensors, of every sign", "[property]") {

@@ -1,4 +1,4 @@
-// reference/random_numbers.hpp: numbers drawn by jax.random 0.12.0, written by make_random.py.
+// reference/random_numbers.hpp: numbers drawn by jax.random 0.12.0.1, written by make_random.py.
 // Reads: atled/core/dtype.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -47,6 +47,9 @@ inline constexpr f64 uniform_f64[] = {0x1.ac80056666e90p-2, 0x1.baf91c7e6ed88p-3
 /// uniform(key(0), (8,), bfloat16)
 inline constexpr f32 uniform_bf16[] = {0x1.4c00000000000p-1F, 0x1.2400000000000p-1F, 0x1.4000000000000p-3F, 0x1.a000000000000p-3F, 0x1.6c00000000000p-1F, 0x1.0800000000000p-2F, 0x1.f000000000000p-2F, 0x1.fc00000000000p-1F};
 
+/// uniform(key(0), (8,), float16)
+inline constexpr f32 uniform_f16[] = {0x1.3e00000000000p-2F, 0x1.b400000000000p-3F, 0x1.c000000000000p-5F, 0x1.5000000000000p-1F, 0x1.dc00000000000p-3F, 0x1.a500000000000p-2F, 0x1.d480000000000p-1F, 0x1.9980000000000p-1F};
+
 /// uniform(key(42), (2, 3), minval=-2, maxval=5.5)
 inline constexpr f32 uniform_between[] = {0x1.aa52880000000p+0F, 0x1.8c9af40000000p+1F, 0x1.4f9ee20000000p+1F, 0x1.1a93500000000p+1F, 0x1.613cd80000000p+0F, 0x1.326e640000000p+1F};
 
@@ -64,6 +67,12 @@ inline constexpr f64 normal_f64[] = {-0x1.7a4a26c962159p-3, -0x1.15bccfaa7ba3ap+
 
 /// normal(key(0), (8,), bfloat16)
 inline constexpr f32 normal_bf16[] = {0x1.8c00000000000p-2F, 0x1.7600000000000p-3F, -0x1.0000000000000p+0F, -0x1.a600000000000p-1F, 0x1.2000000000000p-1F, -0x1.4a00000000000p-1F, -0x1.1a00000000000p-5F, 0x1.4200000000000p+1F};
+
+/// normal(key(0), (8,), float16)
+inline constexpr f32 normal_f16[] = {-0x1.f980000000000p-2F, -0x1.9740000000000p-1F, -0x1.9940000000000p+0F, 0x1.9c80000000000p-2F, -0x1.75c0000000000p-1F, -0x1.cac0000000000p-3F, 0x1.5fc0000000000p+0F, 0x1.af00000000000p-1F};
+
+/// gumbel(key(0), (8,), float16)
+inline constexpr f32 gumbel_f16[] = {-0x1.3fc0000000000p-3F, -0x1.bec0000000000p-2F, -0x1.1100000000000p+0F, 0x1.bac0000000000p-1F, -0x1.82c0000000000p-2F, 0x1.e380000000000p-4F, 0x1.3600000000000p+1F, 0x1.7fc0000000000p+0F};
 
 /// truncated_normal(key(0), -2, 1.5, (8,))
 inline constexpr f32 truncated[] = {0x1.3403940000000p+0F, 0x1.5d249a0000000p+0F, -0x1.cfd9560000000p-2F, -0x1.0438c60000000p-3F, 0x1.abe6ec0000000p-4F, -0x1.e1a2780000000p-1F, -0x1.04eaca0000000p-1F, 0x1.8be7200000000p-2F};

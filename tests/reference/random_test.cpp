@@ -65,6 +65,7 @@ TEST_CASE("random: uniform numbers are those of jax.random, bit for bit", "[refe
   CHECK(same_bits(random::uniform<f32, 4>(key_0), std::span(reference::uniform_f32)));
   CHECK(same_bits(random::uniform<f64, 4>(key_0), std::span(reference::uniform_f64)));
   CHECK(near(random::uniform<bf16, 8>(key_0), std::span(reference::uniform_bf16), {0, 0}));
+  CHECK(near(random::uniform<f16, 8>(key_0), std::span(reference::uniform_f16), {0, 0}));
   const std::span between(reference::uniform_between);
   CHECK(near(random::uniform<f32, 2, 3>(key_42, -2, 5.5F), between, tight));
 }
@@ -76,12 +77,15 @@ TEST_CASE("random: normal numbers are those of jax.random", "[reference]") {
   CHECK(near(random::normal<f64, 8>(key_42), std::span(reference::normal_f64), {1e-14, 1e-15}));
   const std::span in_bf16(reference::normal_bf16);
   CHECK(near(random::normal<bf16, 8>(key_0), in_bf16, ulps<bf16>(1)));
+  const std::span in_f16(reference::normal_f16);
+  CHECK(near(random::normal<f16, 8>(key_0), in_f16, ulps<f16>(1)));
 }
 
 TEST_CASE("random: truncated_normal and gumbel are those of jax.random", "[reference]") {
   const auto truncated = jit([](auto key) { return random::truncated_normal(key, -2, 1.5, {8}); });
   CHECK(near(truncated(key_0), std::span(reference::truncated), {2e-6, 1e-6}));
   CHECK(near(random::gumbel<f32, 8>(key_0), std::span(reference::gumbel_f32), {2e-6, 1e-6}));
+  CHECK(near(random::gumbel<f16, 8>(key_0), std::span(reference::gumbel_f16), {2e-3, 1e-3}));
 }
 
 TEST_CASE("random: integers are those of jax.random", "[reference]") {

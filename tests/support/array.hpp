@@ -33,11 +33,7 @@ struct array {
 
 /// `value` as the element type holds it.
 [[nodiscard]] inline double rounded(double value, dtype element) {
-  if (element == dtype::f32) return static_cast<double>(static_cast<float>(value));
-  if (element == dtype::bf16) {
-    return static_cast<double>(static_cast<float>(bf16(static_cast<float>(value))));
-  }
-  return value;
+  return rounded_to(value, element);
 }
 /// Integers wrap around.
 [[nodiscard]] inline std::int64_t wrapped(std::int64_t value, dtype element) {

@@ -42,6 +42,8 @@ template <class T>
     return {1e-7, 1e-8};
   } else if constexpr (sizeof(T) == 4) {  // f32
     return {2e-5, 2e-6};
+  } else if constexpr (std::is_same_v<T, f16>) {  // 11 bits of significand
+    return {2.5e-3, 5e-4};
   } else {  // bf16: 8 bits of significand
     return {2e-2, 2e-3};
   }
@@ -51,7 +53,11 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr tolerance ulps(double count) {
   static_assert(!std::is_integral_v<T>);
-  return {count * (sizeof(T) == 8 ? 0x1p-52 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-7), 0};
+  return {count * (sizeof(T) == 8           ? 0x1p-52
+                   : sizeof(T) == 4         ? 0x1p-23
+                   : std::is_same_v<T, f16> ? 0x1p-10
+                                            : 0x1p-7),
+          0};
 }
 
 namespace detail {

@@ -454,7 +454,7 @@ inline std::vector<op_case> polygamma_cases() {
 inline std::vector<op_case> convert_cases() {
   std::vector<op_case> out;
   numbers random(10);
-  for (const dtype to : {dtype::f32, dtype::bf16, dtype::i32, dtype::boolean}) {
+  for (const dtype to : {dtype::f32, dtype::bf16, dtype::f16, dtype::i32, dtype::boolean}) {
     out.push_back({"convert",
                    {random.reals(shape::of({4}), -4, 4)},
                    [to](ir::builder& b, const std::vector<int>& x) { return b.convert(x[0], to); },

@@ -77,7 +77,7 @@ void combine_rows(reduction how, const void* const* rows, int num_rows, void* ou
 
 /// Combines rows of `count` elements in the order of the rows; `out` may be one of them.
 ///
-/// A bf16 is combined in f32 and rounded once; a sum of booleans is their `or`.
+/// A bf16 or f16 is combined in f32 and rounded once; a sum of booleans is their `or`.
 inline void combine_rows(reduction how, dtype element, const void* const* rows, int num_rows,
                          void* out, std::int64_t count) {
   switch (element) {
@@ -91,6 +91,8 @@ inline void combine_rows(reduction how, dtype element, const void* const* rows, 
       return detail::combine_rows<u32>(how, rows, num_rows, out, count);
     case dtype::i64:
       return detail::combine_rows<i64>(how, rows, num_rows, out, count);
+    case dtype::f16:
+      return detail::combine_rows<f16, float>(how, rows, num_rows, out, count);
     case dtype::bf16:
       return detail::combine_rows<bf16, float>(how, rows, num_rows, out, count);
     case dtype::f32:

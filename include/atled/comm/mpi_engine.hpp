@@ -13,8 +13,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -88,10 +90,14 @@ class owned_comm {
   MPI_Comm handle_ = MPI_COMM_NULL;
 };
 
-/// The reductions that MPI has not: of bf16, in f32, and a max and min in which a NaN wins.
+/// The reductions that MPI has not: of bf16 and f16, in f32, and a max and min in which a NaN wins.
 class mpi_reductions {
  public:
   mpi_reductions() {
+    for (auto& row : own_) std::fill(std::begin(row), std::end(row), MPI_OP_NULL);
+    make<reduction::sum, dtype::f16>();
+    make<reduction::max, dtype::f16>();
+    make<reduction::min, dtype::f16>();
     make<reduction::sum, dtype::bf16>();
     make<reduction::max, dtype::bf16>();
     make<reduction::min, dtype::bf16>();
@@ -132,12 +138,7 @@ class mpi_reductions {
     check_mpi(MPI_Op_create(combine<How, Element>, 1, &op), "mesh");
   }
 
-  MPI_Op own_[3][num_dtypes] = {{MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL,
-                                 MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL},
-                                {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL,
-                                 MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL},
-                                {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL,
-                                 MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL}};
+  MPI_Op own_[3][num_dtypes];
 };
 
 [[nodiscard]] inline MPI_Datatype mpi_type_of(dtype element) {
@@ -145,6 +146,7 @@ class mpi_reductions {
     case dtype::boolean:
     case dtype::u8:
       return MPI_UINT8_T;
+    case dtype::f16:
     case dtype::bf16:
       return MPI_UINT16_T;
     case dtype::i32:

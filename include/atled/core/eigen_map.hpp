@@ -33,8 +33,8 @@ template <int Alignment, class X, class T>
   using facts = std::remove_cvref_t<X>;
   static_assert(facts::rank == 1 || facts::rank == 2,
                 "to_eigen: Eigen has vectors and matrices: the rank must be 1 or 2");
-  static_assert(!std::is_same_v<typename facts::value_type, bf16>,
-                "to_eigen: Eigen does not know bf16: convert to f32 first");
+  static_assert(!half_float<typename facts::value_type>,
+                "to_eigen: Eigen does not know bf16 and f16: convert to f32 first");
   using matrix = typename eigen_type<facts>::type;
   using pointee = std::conditional_t<std::is_const_v<T>, const matrix, matrix>;
   using map = Eigen::Map<pointee, Alignment>;
@@ -55,7 +55,7 @@ inline constexpr bool is_plain_matrix_v =
 /// The values of a tensor as an `Eigen::Map`: a vector for rank 1, a row-major matrix for rank 2.
 ///
 /// The map is valid as long as a pointer from `data()` is. A temporary tensor does not compile.
-/// Ill-formed: another rank; bf16.
+/// Ill-formed: another rank; bf16, f16.
 template <element T, std::int64_t... Dims>
 [[nodiscard]] auto to_eigen(tensor<T, Dims...>& x) {
   return detail::map_values<Eigen::AlignedMax, tensor<T, Dims...>>(x.data());

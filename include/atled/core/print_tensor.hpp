@@ -206,9 +206,9 @@ inline void collect_shown(const shape& dims, bool summarised, int axis, std::int
   });
 }
 
-/// The type that prints like T: a bf16 is an f32 to the reader.
+/// The type that prints like T: a bf16 or f16 is an f32 to the reader.
 template <class T>
-using printed_t = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
+using printed_t = std::conditional_t<half_float<T>, float, T>;
 
 template <class T>
 [[nodiscard]] std::string print_values(const shape& dims, const T* values) {

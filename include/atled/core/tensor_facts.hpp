@@ -29,27 +29,27 @@ concept tensor_expression = requires {
 
 /// A C++ number: what braces may hold, and what a rank-0 tensor converts from.
 template <class V>
-concept number = std::is_arithmetic_v<V> || std::same_as<V, bf16>;
+concept number = std::is_arithmetic_v<V> || half_float<V>;
 
 namespace detail {
 
-/// `value` as an element of type T: through f32 where one of the two is a bf16.
+/// `value` as an element of type T: through f32 where one of the two has 16 bits.
 template <element T, number V>
 [[nodiscard]] constexpr T to_element(V value) {
   if constexpr (std::same_as<T, V>) {
     return value;
-  } else if constexpr (std::same_as<T, bf16>) {
-    return bf16(static_cast<float>(value));
-  } else if constexpr (std::same_as<V, bf16>) {
+  } else if constexpr (half_float<T>) {
+    return T(static_cast<float>(value));
+  } else if constexpr (half_float<V>) {
     return static_cast<T>(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
   }
 }
 
-/// What nested braces hold: numbers convert to a bf16 only by name, hence f32 there.
+/// What nested braces hold: numbers convert to a bf16 or f16 only by name, hence f32 there.
 template <element T>
-using braced_t = std::conditional_t<std::same_as<T, bf16>, float, T>;
+using braced_t = std::conditional_t<half_float<T>, float, T>;
 
 /// The facts of a tensor type, for the tensor and its view.
 template <element T, std::int64_t... Dims>

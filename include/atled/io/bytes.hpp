@@ -117,6 +117,8 @@ std::uint64_t count_exponents(std::span<const std::byte> bytes, Word mask) {
 [[nodiscard]] inline std::uint64_t count_non_finite(dtype element,
                                                     std::span<const std::byte> bytes) {
   switch (element) {
+    case dtype::f16:
+      return detail::count_exponents<std::uint16_t>(bytes, 0x7c00U);
     case dtype::bf16:
       return detail::count_exponents<std::uint16_t>(bytes, 0x7f80U);
     case dtype::f32:

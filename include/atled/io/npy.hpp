@@ -130,7 +130,7 @@ class npy_header_parser {
       at_ = end + 1;
       return;
     }
-    fail("the dtypes that can be read are b1 u1 i4 u4 i8 f4 f8 with < or >");
+    fail("the dtypes that can be read are b1 u1 i4 u4 i8 f2 f4 f8 with < or >");
   }
 
   void fortran_order() {
@@ -166,7 +166,7 @@ class npy_header_parser {
 
   static constexpr std::pair<std::string_view, dtype> types[] = {
       {"b1", dtype::boolean}, {"u1", dtype::u8},  {"i4", dtype::i32}, {"u4", dtype::u32},
-      {"i8", dtype::i64},     {"f4", dtype::f32}, {"f8", dtype::f64}};
+      {"i8", dtype::i64},     {"f2", dtype::f16}, {"f4", dtype::f32}, {"f8", dtype::f64}};
 
   std::string_view text_;
   std::uint64_t base_;
@@ -323,6 +323,9 @@ inline void save_npy(const std::string& path, dtype element, const shape& dims,
       break;
     case dtype::i64:
       name = "<i8";
+      break;
+    case dtype::f16:
+      name = "<f2";
       break;
     case dtype::bf16:
       refuse(shown_path(path), "write npy", "bf16", "NumPy has no such dtype; convert to f32");

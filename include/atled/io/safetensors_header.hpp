@@ -74,6 +74,8 @@ struct safetensors_options {
       return "U32";
     case dtype::i64:
       return "I64";
+    case dtype::f16:
+      return "F16";
     case dtype::bf16:
       return "BF16";
     case dtype::f32:

@@ -56,13 +56,8 @@ class builder {
   constexpr int constant(double value, dtype element) {
     if (has_bounded_ && is_made_of_token(value)) return fail_number();
     std::int64_t bits = 0;
-    if (element == dtype::f32) {
-      bits = std::bit_cast<std::int64_t>(static_cast<double>(static_cast<float>(value)));
-    } else if (element == dtype::bf16) {
-      const auto rounded = static_cast<float>(bf16(static_cast<float>(value)));
-      bits = std::bit_cast<std::int64_t>(static_cast<double>(rounded));
-    } else if (element == dtype::f64) {
-      bits = std::bit_cast<std::int64_t>(value);
+    if (is_floating(element)) {
+      bits = std::bit_cast<std::int64_t>(rounded_to(value, element));
     } else {
       bits = static_cast<std::int64_t>(value);
     }
@@ -80,7 +75,7 @@ class builder {
   /// A size as a scalar: of a bounded one the value that comes with the call.
   constexpr int size_of(std::int64_t size, dtype element) {
     if (!is_bounded(size)) return integer_constant(size, element);
-    const dtype exact = element == dtype::bf16 ? dtype::f32 : element;
+    const dtype exact = is_half(element) ? dtype::f32 : element;
     return convert(reduce(op::reduce_sum, splat(1, {exact, shape::of({size})}), 1), element);
   }
   constexpr int iota(const tensor_type& type, int axis) {

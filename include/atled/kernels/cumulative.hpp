@@ -12,12 +12,12 @@
 namespace atled::kernels {
 
 namespace detail {
-/// `f` on two elements as numbers that it may be applied to: bf16 as f32, integers without a sign,
-/// in which what is too large wraps.
+/// `f` on two elements as numbers that it may be applied to: bf16 and f16 as f32, integers without
+/// a sign, in which what is too large wraps.
 template <class T, class F>
 [[nodiscard]] constexpr T combined(T x, T y, F f) {
-  if constexpr (std::is_same_v<T, bf16>) {
-    return bf16(f(static_cast<f32>(x), static_cast<f32>(y)));
+  if constexpr (half_float<T>) {
+    return T(f(static_cast<f32>(x), static_cast<f32>(y)));
   } else if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
     using plain = std::make_unsigned_t<T>;
     return static_cast<T>(f(static_cast<plain>(x), static_cast<plain>(y)));
@@ -27,7 +27,7 @@ template <class T, class F>
 }
 template <class T>
 [[nodiscard]] constexpr auto number_of(T x) {
-  if constexpr (std::is_same_v<T, bf16>) {
+  if constexpr (half_float<T>) {
     return static_cast<f32>(x);
   } else {
     return x;

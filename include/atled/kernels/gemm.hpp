@@ -248,8 +248,8 @@ template <class Acc>
 ///   epilogue.tile(batch, row, rows, column, count, sums, stride)    if it has that: all of a tile
 ///
 /// Each element is given exactly once, by one thread; several threads call at the same time.
-/// Products are summed as `Acc`; operands of another type (bf16) are widened while they are packed.
-/// With k = 0 the sums are 0.
+/// Products are summed as `Acc`; operands of another type (bf16, f16) are widened while they are
+/// packed. With k = 0 the sums are 0.
 ///
 /// Pre: `workspace` is aligned to 64 bytes and has gemm_workspace_bytes<Acc>(shape, threads) bytes.
 /// Cost: 2*m*n*k flops for each batch item, at about nine tenths of what the FMA units can do.

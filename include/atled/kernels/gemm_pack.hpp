@@ -22,7 +22,7 @@ struct lhs_block {
 
 namespace detail {
 
-// The first `count` of N values as T, 0 in the lanes behind; bf16 in memory is f32 in registers.
+// The first `count` of N values as T, 0 in the lanes behind; bf16 and f16 in memory are f32.
 template <int N, class T, class S>
 ATLED_INLINE loops::vec<T, N> load_as(const S* p, std::int64_t count = N) noexcept {
   if constexpr (std::is_same_v<decltype(loops::load<N>(p)), loops::vec<T, N>>) {

@@ -76,8 +76,8 @@ void scatter(const gather_shape& s, const Index* indices, const T* updates, T* o
         if (at < 0) continue;
         for (std::int64_t k = 0; k < s.after; ++k) {
           T& x = to[at * s.after + k];
-          if constexpr (std::is_same_v<T, bf16>) {
-            x = bf16(Meet::of(static_cast<f32>(x), static_cast<f32>(updates[k])));
+          if constexpr (half_float<T>) {
+            x = T(Meet::of(static_cast<f32>(x), static_cast<f32>(updates[k])));
           } else {
             x = Meet::of(x, updates[k]);
           }
@@ -125,7 +125,7 @@ template <class T>
 void arg_extremum(std::int64_t outer, std::int64_t size, std::int64_t inner, bool largest,
                   const T* in, i32* out) {
   const auto number = [](T x) {
-    if constexpr (std::is_same_v<T, bf16>) {
+    if constexpr (half_float<T>) {
       return static_cast<f32>(x);
     } else {
       return x;

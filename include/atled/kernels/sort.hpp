@@ -33,7 +33,7 @@ struct sort_entry {
 template <class T>
 [[nodiscard]] constexpr sort_key<T> key_of(T x) {
   using key = sort_key<T>;
-  if constexpr (std::is_same_v<T, bf16>) {
+  if constexpr (half_float<T>) {
     return key_of(static_cast<f32>(x));
   } else if constexpr (std::is_floating_point_v<T>) {
     constexpr key sign = key{1} << (8 * sizeof(T) - 1);

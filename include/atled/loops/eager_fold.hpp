@@ -92,7 +92,8 @@ struct all_of : min_of {
   static constexpr T neutral = T{1};
 };
 
-/// The C++ type in which elements of type T are accumulated: f32 for bf16, i32 for booleans.
+/// The C++ type in which elements of type T are accumulated: f32 for bf16 and f16, i32 for
+/// booleans.
 template <element T>
 using accumulator = std::conditional_t<std::is_same_v<T, boolean>, i32, compute_t<T>>;
 

@@ -94,8 +94,8 @@ template <class X>
   using plain = std::remove_cvref_t<X>;
   if constexpr (eager_operand<X>) {
     return plain::type;
-  } else if constexpr (std::same_as<plain, bf16>) {
-    return {dtype::bf16, {}};
+  } else if constexpr (half_float<plain>) {
+    return {dtype_of<plain>(), {}};
   } else {
     return {literal_element<plain>(dtype::boolean), {}};
   }

@@ -304,7 +304,7 @@ struct where_of : op_traits<takes::anything> {
     return select(condition, x, y);
   }
 };
-/// The element as a To. A bf16 is an f32 in registers, rounded here.
+/// The element as a To. A bf16 or f16 is an f32 in registers, rounded here.
 template <element To>
 struct convert_to : op_traits<takes::anything> {
   static constexpr const char* name = "astype";

@@ -87,7 +87,8 @@ template <class Kind, element T, element R, class... Options, class X>
 // reduced. Sums are formed in blocks and a binary tree: the error grows with the logarithm of the
 // size, and the bits are the same on one thread and many, with narrow and wide registers.
 
-/// The sum along axes; booleans are counted as i32, u8 summed as u32, bf16 summed in f32.
+/// The sum along axes; booleans are counted as i32, u8 summed as u32, bf16 and f16
+/// summed in f32.
 ///
 ///   x  f32[B, C]     sum(x)  f32[]     sum(x, axis<1>)  f32[B]     keepdims:  f32[B, 1]
 ///

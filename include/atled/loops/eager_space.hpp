@@ -24,7 +24,7 @@ inline constexpr std::int64_t block_size = 16384;
 
 /// The type in which elements of type T are computed.
 template <element T>
-using compute_t = std::conditional_t<std::is_same_v<T, bf16>, f32, T>;
+using compute_t = std::conditional_t<half_float<T>, f32, T>;
 
 template <element T>
 [[nodiscard]] constexpr compute_t<T> in_registers(T value) {

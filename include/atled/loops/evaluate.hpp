@@ -99,7 +99,7 @@ template <int I, bool Full, int N, int Stage, class T, std::int64_t Bits, class 
 ATLED_INLINE void evaluate(constant_term<Stage, T, Bits>, Frame& f, const Row&, std::int64_t, int) {
   if constexpr (std::floating_point<T>) {
     at<I>(f) = splat_of<T, N>(static_cast<T>(std::bit_cast<double>(Bits)));
-  } else if constexpr (std::same_as<T, bf16>) {
+  } else if constexpr (half_float<T>) {
     at<I>(f) = splat<N>(static_cast<f32>(std::bit_cast<double>(Bits)));
   } else {
     at<I>(f) = splat_of<T, N>(static_cast<T>(Bits));
@@ -109,8 +109,8 @@ template <int I, bool Full, int N, int Stage, class Function, class T, int... Op
           class Row>
 ATLED_INLINE void evaluate(compute_term<Stage, Function, T, Operand...>, Frame& f, const Row&,
                            std::int64_t, int) {
-  if constexpr (std::same_as<T, bf16>) {
-    at<I>(f) = convert<bf16>(Function::apply(at<Operand>(f)...));  // rounded after each operation
+  if constexpr (half_float<T>) {
+    at<I>(f) = convert<T>(Function::apply(at<Operand>(f)...));  // rounded after each operation
   } else {
     at<I>(f) = Function::apply(at<Operand>(f)...);
   }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/core/bf16.hpp"
+#include "atled/core/dtype.hpp"
 #include "atled/loops/simd_arithmetic.hpp"
 
 #include <cmath>
@@ -61,20 +61,104 @@ ATLED_INLINE vec<std::uint16_t, N> round_to_bf16(vec<f32, N> v) noexcept {
   return convert<std::uint16_t>(select(v != v, quiet, (word + tie) >> 16));
 }
 
+// The f32 that the halves are.
+template <int N>
+ATLED_INLINE vec<f32, N> widen_f16(vec<std::uint16_t, N> v) noexcept {
+  if constexpr (split<f32, N>) {
+    return join(widen_f16(low(v)), widen_f16(high(v)));
+  } else {
+#if defined(__AVX512F__)
+    if constexpr (N == 16) {
+      return {_mm512_maskz_cvtph_ps(0xffff, __builtin_bit_cast(__m256i, v.r))};
+    } else
+#endif
+#if defined(__F16C__)
+        if constexpr (N == 8) {
+      return {_mm256_cvtph_ps(__builtin_bit_cast(__m128i, v.r))};
+    } else
+#endif
+    {
+      const auto word = convert<u32>(v);
+      const auto size = word & splat<N>(u32{0x7fff});
+      const auto whole = (size << 13) + splat<N>(u32{0x38000000});
+      const auto beyond = (size << 13) | splat<N>(u32{0x7f800000});  // infinite, or NaN
+      const auto quiet =
+          select(size > splat<N>(u32{0x7c00}), splat<N>(u32{0x400000}), splat<N>(u32{0}));
+      const auto tiny =
+          reinterpret<u32>(convert_lanes<f32>(reinterpret<i32>(size)) * splat<N>(0x1p-24F));
+      const auto finite = select(size < splat<N>(u32{0x400}), tiny, whole);
+      const auto out = select(size >= splat<N>(u32{0x7c00}), beyond | quiet, finite);
+      return reinterpret<f32>(out | ((word & splat<N>(u32{0x8000})) << 16));
+    }
+  }
+}
+
+// To nearest, ties to even; a NaN is made quiet and stays one. As f16's constructor does.
+template <int N>
+ATLED_INLINE vec<std::uint16_t, N> round_to_f16(vec<f32, N> v) noexcept {
+  if constexpr (split<f32, N>) {
+    return join(round_to_f16(low(v)), round_to_f16(high(v)));
+  } else {
+    using words [[maybe_unused]] = native<std::uint16_t, N>;
+#if defined(__AVX512F__)
+    if constexpr (N == 16) {
+      constexpr int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+      return {__builtin_bit_cast(words, _mm512_maskz_cvtps_ph(0xffff, v.r, nearest))};
+    } else
+#endif
+#if defined(__F16C__)
+        if constexpr (N == 8) {
+      return {__builtin_bit_cast(words, _mm256_cvtps_ph(v.r, _MM_FROUND_TO_NEAREST_INT))};
+    } else
+#endif
+    {
+      const auto word = reinterpret<u32>(v);
+      const auto size = word & splat<N>(u32{0x7fffffff});
+      const auto tie = ((size >> 13) & splat<N>(u32{1})) + splat<N>(u32{0xfff} - u32{0x38000000});
+      const auto kept = reinterpret<u32>(reinterpret<f32>(size) + splat<N>(0.5F));
+      const auto tiny = kept - splat<N>(u32{0x3f000000});
+      const auto quiet = ((size >> 13) & splat<N>(u32{0x3ff})) | splat<N>(u32{0x7e00});
+      auto out = select(size < splat<N>(u32{0x38800000}), tiny, (size + tie) >> 13);
+      out = select(size >= splat<N>(u32{0x477ff000}), splat<N>(u32{0x7c00}), out);
+      out = select(v != v, quiet, out);
+      return convert<std::uint16_t>(out | ((word >> 16) & splat<N>(u32{0x8000})));
+    }
+  }
+}
+
+// As 16 bits hold them: words of T in memory, f32 in registers.
+template <half_float T, int N>
+ATLED_INLINE vec<f32, N> widen(vec<std::uint16_t, N> v) noexcept {
+  if constexpr (std::same_as<T, f16>) {
+    return widen_f16(v);
+  } else {
+    return widen_bf16(v);
+  }
+}
+template <half_float T, int N>
+ATLED_INLINE vec<std::uint16_t, N> round_to(vec<f32, N> v) noexcept {
+  if constexpr (std::same_as<T, f16>) {
+    return round_to_f16(v);
+  } else {
+    return round_to_bf16(v);
+  }
+}
+
 }  // namespace detail
 
 /// Each lane as a `U`.
 ///
 /// - A float becomes the integer towards zero; outside the range the nearest end; a NaN 0 (JAX).
-/// - An integer keeps its low bits. To bool: is it not 0. To bf16: rounded, and an f32 again.
+/// - An integer keeps its low bits. To bool: is it not 0. To bf16 or f16: rounded, and an f32
+///   again.
 template <class U, class T, int N>
 [[nodiscard]] ATLED_INLINE auto convert(vec<T, N> v) noexcept {
   if constexpr (std::same_as<U, T>) {
     return v;
   } else if constexpr (std::same_as<U, bool>) {
     return v != splat<N>(T{0});
-  } else if constexpr (std::same_as<U, bf16>) {
-    return detail::widen_bf16(detail::round_to_bf16(convert<f32>(v)));
+  } else if constexpr (half_float<U>) {
+    return detail::widen<U>(detail::round_to<U>(convert<f32>(v)));
   } else if constexpr (std::floating_point<T> && std::integral<U>) {
     using limits = std::numeric_limits<U>;
     const T end = static_cast<T>(u32{1} << 31) *
@@ -102,7 +186,7 @@ template <class U, int N>
 [[nodiscard]] ATLED_INLINE auto convert(mask<N> m) noexcept {
   if constexpr (std::same_as<U, bool>) {
     return m;
-  } else if constexpr (std::same_as<U, bf16>) {
+  } else if constexpr (half_float<U>) {
     return convert<f32>(m);
   } else {
     return select(m, splat<N>(U{1}), splat<N>(U{0}));

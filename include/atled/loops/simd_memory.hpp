@@ -1,10 +1,9 @@
 // atled/loops/simd_memory.hpp: loads and stores: whole, partial, strided, gathered, streamed.
-// Reads: loops/simd_convert.hpp. bf16 in memory is f32 in registers, a bool byte is a lane of a
-// mask; no address needs alignment.
-// SPDX-License-Identifier: MIT
+// Reads: loops/simd_convert.hpp. bf16 and f16 in memory are f32 in registers, a bool byte is a lane
+// of a mask; no address needs alignment. SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/core/bf16.hpp"
+#include "atled/core/dtype.hpp"
 #include "atled/loops/simd_convert.hpp"
 
 #include <bit>
@@ -130,10 +129,12 @@ ATLED_INLINE const u8* bytes(const bool* p) noexcept {
 ATLED_INLINE u8* bytes(bool* p) noexcept {
   return reinterpret_cast<u8*>(p);
 }
-ATLED_INLINE const std::uint16_t* words(const bf16* p) noexcept {
+template <half_float T>
+ATLED_INLINE const std::uint16_t* words(const T* p) noexcept {
   return &p->bits;
 }
-ATLED_INLINE std::uint16_t* words(bf16* p) noexcept {
+template <half_float T>
+ATLED_INLINE std::uint16_t* words(T* p) noexcept {
   return &p->bits;
 }
 
@@ -143,9 +144,9 @@ template <int N>
 [[nodiscard]] ATLED_INLINE mask<N> load(const bool* p) noexcept {
   return load<N>(detail::bytes(p)) != splat<N>(u8{0});
 }
-template <int N>
-[[nodiscard]] ATLED_INLINE vec<f32, N> load(const bf16* p) noexcept {
-  return detail::widen_bf16(load<N>(detail::words(p)));
+template <int N, half_float T>
+[[nodiscard]] ATLED_INLINE vec<f32, N> load(const T* p) noexcept {
+  return detail::widen<T>(load<N>(detail::words(p)));
 }
 
 template <int N>
@@ -153,37 +154,36 @@ template <int N>
                                                 bool fill = false) noexcept {
   return load_partial<N>(detail::bytes(p), count, static_cast<u8>(fill)) != splat<N>(u8{0});
 }
-template <int N>
-[[nodiscard]] ATLED_INLINE vec<f32, N> load_partial(const bf16* p, int count,
-                                                    bf16 fill = {}) noexcept {
-  return detail::widen_bf16(load_partial<N>(detail::words(p), count, fill.bits));
+template <int N, half_float T>
+[[nodiscard]] ATLED_INLINE vec<f32, N> load_partial(const T* p, int count, T fill = {}) noexcept {
+  return detail::widen<T>(load_partial<N>(detail::words(p), count, fill.bits));
 }
 
 template <int N>
 ATLED_INLINE void store(bool* p, mask<N> m) noexcept {
   store(detail::bytes(p), select(m, splat<N>(u8{1}), splat<N>(u8{0})));
 }
-template <int N>
-ATLED_INLINE void store(bf16* p, vec<f32, N> v) noexcept {
-  store(detail::words(p), detail::round_to_bf16(v));
+template <half_float T, int N>
+ATLED_INLINE void store(T* p, vec<f32, N> v) noexcept {
+  store(detail::words(p), detail::round_to<T>(v));
 }
 
 template <int N>
 ATLED_INLINE void store_partial(bool* p, mask<N> m, int count) noexcept {
   store_partial(detail::bytes(p), select(m, splat<N>(u8{1}), splat<N>(u8{0})), count);
 }
-template <int N>
-ATLED_INLINE void store_partial(bf16* p, vec<f32, N> v, int count) noexcept {
-  store_partial(detail::words(p), detail::round_to_bf16(v), count);
+template <half_float T, int N>
+ATLED_INLINE void store_partial(T* p, vec<f32, N> v, int count) noexcept {
+  store_partial(detail::words(p), detail::round_to<T>(v), count);
 }
 
 template <int N>
 ATLED_INLINE void store_stream(bool* p, mask<N> m) noexcept {
   store_stream(detail::bytes(p), select(m, splat<N>(u8{1}), splat<N>(u8{0})));
 }
-template <int N>
-ATLED_INLINE void store_stream(bf16* p, vec<f32, N> v) noexcept {
-  store_stream(detail::words(p), detail::round_to_bf16(v));
+template <half_float T, int N>
+ATLED_INLINE void store_stream(T* p, vec<f32, N> v) noexcept {
+  store_stream(detail::words(p), detail::round_to<T>(v));
 }
 
 /// base[index], lane by lane for the first `count` lanes; the others read nothing and are 0.

@@ -88,7 +88,7 @@ concept split = (N > detail::leaf_lanes<T>);
 /// `N` lanes of `T`: a register, or two halves.
 ///
 /// - N is a power of two; 1 is a plain scalar. The same N serves all types of one loop.
-/// - T is f32, f64, i32, u32, i64 or u8. In registers bf16 is f32 and bool is `mask<N>`.
+/// - T is f32, f64, i32, u32, i64 or u8. In registers bf16 and f16 are f32 and bool is `mask<N>`.
 /// - Integers wrap around; nothing here traps.
 template <class T, int N>
 struct vec {

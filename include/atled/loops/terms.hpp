@@ -32,13 +32,13 @@ template <int N>
 struct packet_of<bool, N> {
   using type = mask<N>;
 };
-template <int N>
-struct packet_of<bf16, N> {
+template <half_float T, int N>
+struct packet_of<T, N> {
   using type = vec<f32, N>;
 };
 }  // namespace detail
 
-/// What holds N elements of T in registers: bf16 is f32 there, bool is a mask.
+/// What holds N elements of T in registers: bf16 and f16 are f32 there, bool is a mask.
 template <class T, int N>
 using packet = typename detail::packet_of<T, N>::type;
 
@@ -47,7 +47,7 @@ template <class T, int N>
 [[nodiscard]] ATLED_INLINE packet<T, N> splat_of(T value) {
   if constexpr (std::same_as<T, bool>) {
     return splat<N>(value);
-  } else if constexpr (std::same_as<T, bf16>) {
+  } else if constexpr (half_float<T>) {
     return splat<N>(static_cast<f32>(value));
   } else {
     return splat<N>(value);
@@ -170,7 +170,7 @@ struct convert_to {
   ATLED_INLINE static packet<To, N> apply(mask<N> x) {
     if constexpr (std::same_as<To, bool>) {
       return x;
-    } else if constexpr (std::same_as<To, bf16>) {
+    } else if constexpr (half_float<To>) {
       return convert<f32>(x);
     } else {
       return convert<To>(x);
@@ -180,7 +180,7 @@ struct convert_to {
   ATLED_INLINE static packet<To, N> apply(vec<T, N> x) {
     if constexpr (std::same_as<To, bool>) {
       return x != splat<N>(T{});
-    } else if constexpr (std::same_as<To, bf16>) {
+    } else if constexpr (half_float<To>) {
       return convert<f32>(x);
     } else {
       return convert<To>(x);

@@ -91,7 +91,7 @@ constexpr expr filled(const expr& x, const sizes& dims, double value, dtype elem
   }
   auto size = static_cast<std::int64_t>(count);
   size += static_cast<double>(size) < count ? 1 : 0;
-  const dtype wide = element == dtype::bf16 || !is_floating(element) ? dtype::f32 : element;
+  const dtype wide = is_half(element) || !is_floating(element) ? dtype::f32 : element;
   const ir::operand places(b,
                            b.iota({is_floating(element) ? wide : element, shape::of({size})}, 0));
   return (places * step + start).as(element);
@@ -125,7 +125,7 @@ constexpr ir::operand unit_steps(ir::builder& b, std::int64_t count, dtype eleme
     return ir::fail(b, why << count << " from " << from.type() << " to " << to.type()
                            << ": the ends must be scalars, the count 0 or more");
   }
-  const dtype wide = element == dtype::bf16 || !is_floating(element) ? dtype::f32 : element;
+  const dtype wide = is_half(element) || !is_floating(element) ? dtype::f32 : element;
   const ir::operand t = detail::unit_steps(b, count, wide, ends);
   const ir::operand out = from.as(wide) * (1.0 - t) + to.as(wide) * t;
   return (is_floating(element) ? out : out.apply(op::floor)).as(element);

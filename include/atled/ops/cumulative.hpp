@@ -58,7 +58,7 @@ constexpr expr running_result(op code, const running& r, dtype element, running_
   ir::attribute_list attributes = ir::attribute_list::of(r.axis_id);
   attributes.push(order.is_reversed ? 1 : 0);
   const ir::operand out(b, b.append(code, {r.x.as(element).id()}, attributes));
-  return r.x.type().element == dtype::bf16 ? out.as(dtype::bf16) : out;
+  return is_half(r.x.type().element) ? out.as(r.x.type().element) : out;
 }
 
 }  // namespace detail
@@ -66,7 +66,7 @@ constexpr expr running_result(op code, const running& r, dtype element, running_
 /// The sums of each element and all before it along one axis, or `reversed` and all behind it;
 /// without an axis, of the flattened tensor.
 ///
-/// bf16 is summed in f32, booleans are counted as i32.
+/// bf16 and f16 are summed in f32, booleans are counted as i32.
 /// Gradient: the running sum of d_out from the other end.
 /// Ill-formed: an axis out of range.
 [[nodiscard]] constexpr expr cumsum(const expr& x, axes along = {},
@@ -79,7 +79,7 @@ constexpr expr running_result(op code, const running& r, dtype element, running_
   const ir::operand in = r.x.as(detail::sum_type(element));
   const op code = order.is_reversed ? op::reverse_cumsum : op::cumsum;
   const ir::operand out(b, b.append(code, {in.id()}, ir::attribute_list::of(r.axis_id)));
-  return element == dtype::bf16 ? out.as(element) : out;
+  return is_half(element) ? out.as(element) : out;
 }
 
 /// The products of each element and all before it (`reversed`: behind it) along one axis.
@@ -115,7 +115,7 @@ constexpr expr running_result(op code, const running& r, dtype element, running_
 }
 
 /// log(sum(exp)) of each element and all before it (`reversed`: behind it) along one axis, without
-/// overflow; -inf where all are. Integers become f32, bf16 is summed in f32.
+/// overflow; -inf where all are. Integers become f32, bf16 and f16 are summed in f32.
 ///
 /// Gradient: each element by its weight in the sum, from log2(n) steps of the whole.
 /// Ill-formed: an axis out of range.

@@ -2,9 +2,8 @@
 // systems. Reads: ops/linalg.hpp, ops/slice.hpp. Next: ops/solve.hpp. A program that calls one of
 // them also includes atled/linalg.hpp, where the kernels are.
 //
-// Leading axes are batches. Integers, booleans and bf16 become f32. A matrix without the factors
-// that are asked for gives NaN.
-// SPDX-License-Identifier: MIT
+// Leading axes are batches. Integers, booleans, bf16 and f16 become f32. A matrix without the
+// factors that are asked for gives NaN. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/creation.hpp"

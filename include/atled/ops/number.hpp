@@ -81,6 +81,8 @@ constexpr double largest_of(dtype element) {
   switch (element) {
     case dtype::f64:
       return 0x1.fffffffffffffp+1023;
+    case dtype::f16:
+      return 65504;
     case dtype::bf16:
       return 0x1.fep+127;
     default:

@@ -1,6 +1,6 @@
 // atled/ops/reduce.hpp: sums, products, extremes, means along axes.
 // Reads: ops/arguments.hpp. `sum(x)` takes all axes; `sum(x, 1)`, `sum(x, axis<-1>)`,
-// `sum(x, {0, 2}, keepdims)` some. bf16 is summed in f32. Next: ops/cumulative.hpp.
+// `sum(x, {0, 2}, keepdims)` some. bf16 and f16 are summed in f32. Next: ops/cumulative.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ namespace detail {
 constexpr dtype sum_type(dtype element) {
   if (element == dtype::boolean) return dtype::i32;
   if (element == dtype::u8) return dtype::u32;
-  return element == dtype::bf16 ? dtype::f32 : element;
+  return is_half(element) ? dtype::f32 : element;
 }
 
 /// The reduction, and the dropped axes as axes of size 1 if they are kept.
@@ -139,7 +139,7 @@ constexpr expr truth_over(op code, const expr& in, const axes& along, kept keep,
   const auto r = detail::begin_reduction(x, along, keep, at.in("sum"));
   if (!r.ok()) return r.failed();
   const ir::operand out = detail::sum_over(r.x, r.mask, r.keep);
-  return r.x.type().element == dtype::bf16 ? out.as(dtype::bf16) : out;
+  return is_half(r.x.type().element) ? out.as(r.x.type().element) : out;
 }
 
 /// The product along axes; of nothing it is 1.
@@ -153,7 +153,7 @@ constexpr expr truth_over(op code, const expr& in, const axes& along, kept keep,
   const dtype element = r.x.type().element;
   const ir::operand out =
       detail::reduced(op::reduce_prod, r.x.as(detail::sum_type(element)), r.mask, r.keep);
-  return element == dtype::bf16 ? out.as(dtype::bf16) : out;
+  return is_half(element) ? out.as(element) : out;
 }
 
 /// The largest element along axes, NaN if one is: `reduce_max(x, 1)`, or `max(x, axis<1>)`.

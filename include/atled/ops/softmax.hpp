@@ -11,7 +11,7 @@ namespace detail {
 
 /// What all three are made of: each row less its largest element, the logarithm of the sum of its
 /// exponentials, and the level that the row is measured from: the same, but 0 in a row that is all
-/// -inf. bf16 is computed in f32.
+/// -inf. bf16 and f16 are computed in f32.
 struct row_levels {
   ir::operand shift;    ///< the largest element; 0 where that is not finite
   ir::operand shifted;  ///< f32[..., C]

@@ -21,8 +21,7 @@ constexpr ir::operand sum_of_squares(const Tree& tree, const call_site& at) {
   for_each_leaf(
       [&](const expr& leaf) {
         const ir::operand x(leaf, at);
-        const ir::operand in =
-            x.is_poison() || x.type().element != dtype::bf16 ? x : x.as(dtype::f32);
+        const ir::operand in = x.is_poison() || !is_half(x.type().element) ? x : x.as(dtype::f32);
         ir::operand squares(sum(in * in, {}, {}, at), at);
         ir::builder& b = leaf.builder();
         std::uint32_t kind = b.varies(squares.id()) & b.rank_axes();

@@ -219,7 +219,7 @@ constexpr int simplify_select(simplifier& b, const moving_node& n) {
 /// A type that holds all values of another.
 constexpr bool holds_all_of(dtype wide, dtype narrow) {
   if (narrow == dtype::boolean || wide == narrow) return true;
-  if (is_floating(narrow)) return is_floating(wide) && wide >= narrow;
+  if (is_floating(narrow)) return promote(wide, narrow) == wide;
   if (wide == dtype::f64) return narrow != dtype::i64;
   if (wide == dtype::f32) return narrow == dtype::u8;
   if (wide == dtype::i64) return true;
@@ -238,7 +238,9 @@ constexpr int simplify_convert(simplifier& b, const moving_node& n) {
   }
   if (b.g[x].code == op::iota && is_floating(n.type.element)) {
     const auto axis = static_cast<int>(b.g.attribute(x));
-    const std::int64_t exact = n.type.element == dtype::bf16 ? 256 : 16'777'216;
+    const std::int64_t exact = n.type.element == dtype::bf16  ? 256
+                               : n.type.element == dtype::f16 ? 2048
+                                                              : 16'777'216;
     if (n.type.dims[axis] <= exact) return b.into.iota(n.type, axis);
   }
   return ir::no_node;

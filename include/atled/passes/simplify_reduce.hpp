@@ -52,7 +52,7 @@ constexpr int reduce_of_broadcast(simplifier& b, const moving_node& n) {
   const bool is_whole = value.known && value.value > -1e6 && value.value < 1e6 &&
                         floor_of(value.value) == value.value;
   const bool sums_exactly = is_whole && value.value * times < 16'777'216 &&
-                            value.value * times > -16'777'216 && n.type.element != dtype::bf16;
+                            value.value * times > -16'777'216 && !is_half(n.type.element);
   if (!is_floating(n.type.element) || is_power_of_two(times) || sums_exactly) {
     const int sum = reduced();
     return make(b, op::mul, {sum, make_splat(b, times, b.type(sum))});

@@ -7,7 +7,7 @@
 
 namespace atled::passes::detail {
 
-/// The sum over the lanes, bf16 in f32; of a shared value as many times that value.
+/// The sum over the lanes, bf16 and f16 in f32; of a shared value as many times that value.
 constexpr int sum_of_lanes(ir::builder& b, const lane_value& x, std::int64_t size) {
   if (x.id < 0) return ir::poison;
   if (!x.is_mapped) {
@@ -16,7 +16,7 @@ constexpr int sum_of_lanes(ir::builder& b, const lane_value& x, std::int64_t siz
     return b.mul(x.id, b.broadcast(b.size_of(size, type.element), type.dims, 0));
   }
   const dtype element = b.type(x.id).element;
-  const int wide = element == dtype::bf16 ? b.convert(x.id, dtype::f32) : x.id;
+  const int wide = is_half(element) ? b.convert(x.id, dtype::f32) : x.id;
   return b.convert(b.reduce(op::reduce_sum, wide, 1), element);
 }
 

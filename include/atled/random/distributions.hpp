@@ -24,10 +24,7 @@ inline constexpr double root_of_two = 1.41421356237309504880;
 
 /// `value` as a constant of the type rounds it.
 constexpr double rounded(double value, dtype element) {
-  if (element == dtype::f64) return value;
-  const auto single = static_cast<f32>(value);
-  if (element == dtype::f32) return static_cast<double>(single);
-  return static_cast<double>(static_cast<f32>(bf16(single)));
+  return rounded_to(value, element);
 }
 /// The next number of the type above or below `value`; 0 stays.
 constexpr double next_to(double value, dtype element, bool above) {
@@ -37,7 +34,8 @@ constexpr double next_to(double value, dtype element, bool above) {
     return std::bit_cast<double>(std::bit_cast<std::int64_t>(value) + step);
   }
   const int bits = std::bit_cast<std::int32_t>(static_cast<f32>(value));
-  const int place = element == dtype::f32 ? 1 : 1 << 16;
+  // the last place of a half is so much higher up; f16: of its normal numbers
+  const int place = element == dtype::f32 ? 1 : element == dtype::bf16 ? 1 << 16 : 1 << 13;
   return static_cast<double>(std::bit_cast<f32>(bits + step * place));
 }
 
@@ -48,8 +46,8 @@ constexpr bool is_random_type(ir::builder& b, dtype element, bool wanted, const 
   return false;
 }
 
-/// Numbers k 2^-n with 0 <= k < 2^n, n the digits of the type: 23, 52, or 7 for bf16, from the
-/// blocks of keys at counters of one shape.
+/// Numbers k 2^-n with 0 <= k < 2^n, n the digits of the type: 23, 52, 10 for f16 or 7 for bf16,
+/// from the blocks of keys at counters of one shape.
 constexpr ir::operand unit_at(const std::array<ir::operand, 2>& words, const ir::operand& high,
                               const ir::operand& low, dtype element) {
   if (element == dtype::f64) {
@@ -61,16 +59,18 @@ constexpr ir::operand unit_at(const std::array<ir::operand, 2>& words, const ir:
   }
   ir::operand bits = threefry(words, high, low, 2);
   if (bits.is_poison()) return bits;
-  const bool is_short = element == dtype::bf16;  // jax.random draws 8 bits for it
-  if (is_short) bits = bits & bits.like(255);
-  bits = ir::operand::combine(op::shift_right, bits, bits.like(is_short ? 1 : 9));
-  return bits.as(element) * (is_short ? 0x1p-7 : 0x1p-23);
+  // jax.random draws 32 bits for f32, 16 for f16, 8 for bf16
+  const int drawn = element == dtype::f32 ? 32 : element == dtype::f16 ? 16 : 8;
+  const int digits = element == dtype::f32 ? 23 : element == dtype::f16 ? 10 : 7;
+  if (drawn < 32) bits = bits & bits.like((1 << drawn) - 1);
+  bits = ir::operand::combine(op::shift_right, bits, bits.like(drawn - digits));
+  return bits.as(element) * (1.0 / (1 << digits));
 }
 constexpr ir::operand unit_uniform(const expr& key, const shape& dims, dtype element,
                                    const call_site& at) {
   const auto words = words_of(key, at);
   ir::builder& b = key.builder();
-  if (!is_random_type(b, element, is_floating(element), "f32, f64 or bf16")) {
+  if (!is_random_type(b, element, is_floating(element), "f32, f64, f16 or bf16")) {
     return {b, ir::poison};
   }
   const auto [high, low] = counters(b, dims);
@@ -108,8 +108,9 @@ constexpr ir::operand uniform_between(const expr& key, const shape& dims, dtype 
 /// log of the negative log: what turns a uniform number in (0, 1) into one of Gumbel's.
 constexpr ir::operand gumbel_of(const expr& key, const shape& dims, dtype element,
                                 const call_site& at) {
-  const double least = element == dtype::f64
-                           ? std::numeric_limits<f64>::min()
+  const double least = element == dtype::f64 ? std::numeric_limits<f64>::min()
+                       : element == dtype::f16
+                           ? 0x1p-14
                            : static_cast<double>(std::numeric_limits<f32>::min());  // also of bf16
   const ir::operand u = uniform_between(key, dims, element, least, 1, at);
   return u.is_poison() ? u : -(-u.apply(op::log)).apply(op::log);

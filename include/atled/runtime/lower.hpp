@@ -140,9 +140,9 @@ void run_loop(const step_data& data, std::byte* const* slots, std::byte* workspa
   Loop::run(data.loop, slots, data.partial_sizes, workspace, data.is_parallel ? threads : 1);
 }
 
-// bf16 products are summed as f32.
+// Products of 16-bit floats are summed as f32.
 template <class T>
-using accumulator_of = std::conditional_t<std::is_same_v<T, bf16>, f32, T>;
+using accumulator_of = std::conditional_t<half_float<T>, f32, T>;
 
 template <class T, class Epilogue>
 void run_dot(const step_data& data, std::byte* const* slots, std::byte* workspace, int threads) {
@@ -289,7 +289,7 @@ void run_generic(const step_data& data, std::byte* const* slots,
   const passes::instruction& store = plan.instructions[k.begin + 1];
   return sum.kind == passes::instruction_kind::accumulator &&
          store.kind == passes::instruction_kind::store && store.walk == passes::access::unit &&
-         store.element == k.element && k.element != dtype::bf16;
+         store.element == k.element && !is_half(k.element);
 }
 
 template <class Program, int Kernel>

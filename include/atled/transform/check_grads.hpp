@@ -41,7 +41,7 @@ void for_each_float(Fn&& fn, Tree& tree, Others&... others) {
   for_each_leaf(
       [&](auto& leaf, auto&... other) {
         using T = std::remove_cvref_t<decltype(*elements_of(leaf))>;
-        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bf16>) {
+        if constexpr (std::is_floating_point_v<T> || half_float<T>) {
           for (std::int64_t i = 0; i < count_of(leaf); ++i) {
             fn(elements_of(leaf)[i], elements_of(other)[i]...);
           }
@@ -64,7 +64,7 @@ difference_step step_for(const Trees&... trees) {
           using T = std::remove_cvref_t<decltype(x)>;
           if constexpr (std::is_same_v<T, f32>) {
             out = {std::max(out.step, 1e-2), std::max(out.tolerance, 5e-3)};
-          } else if constexpr (std::is_same_v<T, bf16>) {
+          } else if constexpr (half_float<T>) {
             out = {0.125, 0.1};
           }
         },

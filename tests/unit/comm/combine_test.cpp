@@ -51,6 +51,9 @@ TEST_CASE("combine: a sum of bf16 is rounded once", "[comm]") {
   // 256 + 1 is no bf16, but 256 + 1 + 1 is.
   const auto sum = combined<bf16>(comm::reduction::sum, {{bf16(256)}, {bf16(1)}, {bf16(1)}});
   CHECK(static_cast<float>(sum[0]) == 258);
+  // 2048 + 1 is no f16, but 2048 + 1 + 1 is.
+  const auto half = combined<f16>(comm::reduction::sum, {{f16(2048)}, {f16(1)}, {f16(1)}});
+  CHECK(static_cast<float>(half[0]) == 2050);
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ TEST_CASE("bytes: NaN and infinity are counted in unaligned bytes of each floati
   const std::array<std::uint16_t, 3> brain{0x7f80, 0x3f80, 0xffc0};
   std::memcpy(inside.data(), brain.data(), 6);
   CHECK(io::count_non_finite(dtype::bf16, inside.first(6)) == 2);
+  const std::array<std::uint16_t, 3> halves{0x7c00, 0x7bff, 0xfe00};
+  std::memcpy(inside.data(), halves.data(), 6);
+  CHECK(io::count_non_finite(dtype::f16, inside.first(6)) == 2);
   CHECK(io::count_non_finite(dtype::i64, inside) == 0);
 }
 

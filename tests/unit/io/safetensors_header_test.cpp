@@ -53,6 +53,7 @@ TEST_CASE("safetensors_header: scalars, empty tensors, no tensors and metadata a
   CHECK(parse(R"({"__metadata__":{"a":"b"}})", 0).metadata.size() == 1);
   CHECK(parse(one("F32", "[]", "[0,4]"), 4).tensors[0].dims.rank == 0);
   CHECK(parse(one("F32", "[0]", "[0,0]"), 0).tensors[0].size == 0);
+  CHECK(parse(one("F16", "[3]", "[0,6]"), 6).tensors[0].element == atled::dtype::f16);
   CHECK(parse(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[2,2]},)"
               R"("b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
               R"("c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
@@ -145,10 +146,10 @@ TEST_CASE("safetensors_header: tensors must fill the data without gap or overlap
 
 TEST_CASE("safetensors_header: a dtype that cannot be read is refused with those that can",
           "[io]") {
-  for (const auto name : {"F4", "F8_E8M0", "C64", "f32", "F16", "", "F32 "}) {
+  for (const auto name : {"F4", "F8_E8M0", "C64", "f32", "f16", "", "F32 "}) {
     CHECK(contains(refusal(one(name, "[0]", "[0,0]")),
                    "of dtype " + std::string(name) +
-                       ": the dtypes that can be read are BOOL U8 I32 U32 I64 BF16 F32 F64"));
+                       ": the dtypes that can be read are BOOL U8 I32 U32 I64 F16 BF16 F32 F64"));
   }
   CHECK(contains(refusal(R"({"w":{"dtype":1,"shape":[],"data_offsets":[0,0]}})"), "a string"));
 }

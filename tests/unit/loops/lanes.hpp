@@ -17,6 +17,7 @@ namespace lanes {
 
 namespace loops = atled::loops;
 using atled::bf16;
+using atled::f16;
 using atled::f32;
 using atled::f64;
 using atled::i32;

@@ -50,6 +50,8 @@ TEMPLATE_TEST_CASE("simd_convert: a float becomes the nearest end of an integer'
     check_lanes(in, loops::convert<bool>(x), [](T a, T) { return a != T(0); });
     check_lanes(in, loops::convert<bf16>(x),
                 [](T a, T) { return static_cast<f32>(bf16(static_cast<f32>(a))); });
+    check_lanes(in, loops::convert<f16>(x),
+                [](T a, T) { return static_cast<f32>(f16(static_cast<f32>(a))); });
   });
   if constexpr (std::is_floating_point_v<T>) {
     for (const T edge : {T(2147483520), T(2147483648.0), T(-2147483648.0), T(4294967040.0),

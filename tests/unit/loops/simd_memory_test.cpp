@@ -62,18 +62,21 @@ TEMPLATE_TEST_CASE("simd_memory: loads and stores touch the counted elements onl
   });
 }
 
-TEST_CASE("simd_memory: bf16 is widened when loaded and rounded to even when stored", "[loops]") {
+TEMPLATE_TEST_CASE("simd_memory: halves are widened when loaded and rounded to even when stored",
+                   "[loops]", bf16, f16) {
+  using T = TestType;
   // All 2^16 upper halves with lower halves around the tie.
   for (std::uint32_t upper = 0; upper < 0x10000; upper += 16) {
-    for (const std::uint32_t lower : {0x0000U, 0x0001U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
+    for (const std::uint32_t lower : {0x0000U, 0x0001U, 0x0fffU, 0x1000U, 0x1001U, 0x3000U, 0x5000U,
+                                      0x7fffU, 0x8000U, 0x8001U, 0xf000U, 0xffffU}) {
       std::array<f32, 16> in;
       for (std::uint32_t i = 0; i < 16; ++i) {
         in[i] = std::bit_cast<f32>(((upper + i) << 16) | lower);
       }
-      std::array<bf16, 16> out;
+      std::array<T, 16> out;
       loops::store(out.data(), loops::load<16>(in.data()));
       bool good = true;
-      for (std::size_t i = 0; i < 16; ++i) good = good && out[i].bits == bf16(in[i]).bits;
+      for (std::size_t i = 0; i < 16; ++i) good = good && out[i].bits == T(in[i]).bits;
       INFO("upper half " << upper << ", lower half " << lower);
       REQUIRE(good);
       std::array<f32, 16> back;
@@ -84,12 +87,12 @@ TEST_CASE("simd_memory: bf16 is widened when loaded and rounded to even when sto
   }
   for_each_lane_count([](auto n) {
     constexpr int N = n;
-    std::array<bf16, room> memory;
-    for (int i = 0; i < room; ++i) memory[static_cast<std::size_t>(i)] = bf16(static_cast<f32>(i));
+    std::array<T, room> memory;
+    for (int i = 0; i < room; ++i) memory[static_cast<std::size_t>(i)] = T(static_cast<f32>(i));
     for (int count = 0; count <= N; ++count) {
-      std::array<bf16, room> out;
-      out.fill(bf16(99.0F));
-      const auto v = loops::load_partial<N>(memory.data(), count, bf16(50.0F));
+      std::array<T, room> out;
+      out.fill(T(99.0F));
+      const auto v = loops::load_partial<N>(memory.data(), count, T(50.0F));
       loops::store_partial(out.data() + 1, v, count);
       for (int i = 0; i < N; ++i) {
         CHECK(static_cast<f32>(out[static_cast<std::size_t>(i + 1)]) ==

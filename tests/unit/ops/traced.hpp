@@ -57,7 +57,7 @@ oracle::array array_of(const T& x) {
   oracle::array out(T::type);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto value = x.data()[i];
-    if constexpr (std::is_same_v<std::remove_const_t<decltype(value)>, bf16>) {
+    if constexpr (half_float<std::remove_const_t<decltype(value)>>) {
       out.reals[i] = static_cast<double>(static_cast<float>(value));
     } else if (out.is_real()) {
       out.reals[i] = static_cast<double>(value);

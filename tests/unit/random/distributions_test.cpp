@@ -58,6 +58,7 @@ TEST_CASE("uniform: 0 <= u < 1 in each type, with mean 1/2", "[random]") {
   check(random::uniform<f32, 4096>(key));
   check(random::uniform<f64, 4096>(key));
   check(random::uniform<bf16, 4096>(key));
+  check(random::uniform<f16, 4096>(key));
 }
 
 TEST_CASE("uniform: between bounds the lower is included, the upper never reached", "[random]") {
@@ -123,5 +124,5 @@ TEST_CASE("random: element types that cannot be drawn are sentences", "[random]"
   ir::builder& b = *owner;
   const expr k(b, b.parameter(random::key_tensor::type));
   CHECK(random::uniform(k, {2}, dtype::i32, 0, 1, {"a.cpp", 3, ""}).is_poison());
-  CHECK(b.problem.view() == "a.cpp:3: uniform: i32[]: it gives f32, f64 or bf16");
+  CHECK(b.problem.view() == "a.cpp:3: uniform: i32[]: it gives f32, f64, f16 or bf16");
 }
