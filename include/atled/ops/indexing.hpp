@@ -243,7 +243,8 @@ constexpr ir::operand window_written(const index_reading& r, const ir::operand& 
 ///
 /// Each function gives `x` with other elements at these places; x itself stays as it is. Values
 /// broadcast to the shape that `get` has, and take the element type of x.
-/// Gradient: d_x is d_out where x was kept, d_values what `get` reads of d_out.
+/// Gradient: d_x is d_out where x was kept, d_values what `get` reads of d_out; of products and
+/// quotients as `scatter_multiply`, by nothing divided that is a factor.
 /// Ill-formed: an index that does not fit; values that do not broadcast.
 class indexed {
  public:
@@ -273,15 +274,16 @@ class indexed {
                                    index_mode mode = index_mode::fill) const {
     return written(detail::meeting::min, values, mode);
   }
-  /// The product of what is there and the value; of several values at one place the last counts.
+  /// The product of what is there and of all values at that place.
   [[nodiscard]] constexpr expr multiply(const located& values,
                                         index_mode mode = index_mode::fill) const {
-    return set(get(mode) * values, mode);
+    return written(detail::meeting::multiply, values, mode);
   }
-  /// The quotient of what is there by the value; of several values at one place the last counts.
+  /// The quotient of what is there by the product of all values at that place; integers towards
+  /// zero.
   [[nodiscard]] constexpr expr divide(const located& values,
                                       index_mode mode = index_mode::fill) const {
-    return set(get(mode) / values, mode);
+    return written(detail::meeting::divide, values, mode);
   }
 
  private:

@@ -1,18 +1,19 @@
 // atled/ops/scatter.hpp: elements written by index: set, added to, compared with; segments, counts.
-// Reads: ops/index.hpp, whose scatter_add and segment_sum are the first of these. Next:
-// ops/indexing.hpp, at(x, ids).set(y).
+// Reads: ops/index.hpp, whose scatter_add and segment_sum are the first of these;
+// ops/scatter_product.hpp. Next: ops/indexing.hpp, at(x, ids).set(y).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/cumulative.hpp"
 #include "atled/ops/index.hpp"
+#include "atled/ops/scatter_product.hpp"
 
 namespace atled {
 
 namespace detail {
 
 /// What happens where a value meets an element.
-enum class meeting : std::uint8_t { set, add, max, min };
+enum class meeting : std::uint8_t { set, add, multiply, divide, max, min };
 
 constexpr ir::operand met(meeting how, const ir::operand& x, const ir::operand& value) {
   switch (how) {
@@ -20,22 +21,16 @@ constexpr ir::operand met(meeting how, const ir::operand& x, const ir::operand& 
       return value;
     case meeting::add:
       return x + value;
+    case meeting::multiply:
+      return x * value;
+    case meeting::divide:
+      return ir::operand::combine(op::div, x, value);
     case meeting::max:
       return ir::operand::combine(op::max, x, value);
     case meeting::min:
       return ir::operand::combine(op::min, x, value);
   }
   __builtin_unreachable();
-}
-
-/// Which update is the last at each place of an axis, -1 where there is none.
-constexpr ir::operand last_updates(const ir::operand& indices, std::int64_t places,
-                                   index_mode mode) {
-  ir::builder& b = indices.builder();
-  const ir::operand flat = ir::flattened(indices);
-  const int none = b.splat(-1, {dtype::i32, shape::of({places})});
-  const int numbers = b.iota({dtype::i32, flat.type().dims}, 0);
-  return {b, b.scatter_max(none, flat.id(), numbers, 0, 0, mode)};
 }
 
 /// `updates` with the axes of `indices` made one.
@@ -60,6 +55,18 @@ constexpr ir::operand scattered(meeting how, const ir::operand& x, const ir::ope
   switch (how) {
     case meeting::add:
       return {b, b.scatter_add(x.id(), indices.id(), updates.id(), axis_id, 0, mode)};
+    case meeting::multiply:
+    case meeting::divide: {
+      const std::int64_t places = x.type().dims[axis_id];
+      if (indices.type().size() == 0) return x;
+      const ir::operand flat = flat_updates(updates, indices, axis_id);
+      if (is_bounded(flat.type().dims[axis_id])) {
+        text why;
+        return {b, b.fail(b.site.function, why << "indices " << indices.type()
+                                               << ": products of them need a fixed size")};
+      }
+      return met(how, x, products_at(flat, ir::flattened(indices), places, axis_id, mode));
+    }
     case meeting::max:
       return {b, b.scatter_max(x.id(), indices.id(), updates.id(), axis_id, 0, mode)};
     case meeting::min: {  // the order turned round: -x, and ~x of integers, which cannot overflow
@@ -104,6 +111,19 @@ constexpr expr scatter_along(meeting how, const expr& x, const expr& indices,
                                      call_site at = call_site::here()) {
   return detail::scatter_along(detail::meeting::set, x, indices, updates, along, mode,
                                at.in("scatter"));
+}
+/// `x` times all updates at their indices: the updates of one place are multiplied.
+///
+/// Cost: N C log N for N updates of C elements.
+/// Gradient: to each factor the product of the others, and nothing is divided by a factor, which
+/// may be 0.
+/// Ill-formed: as `scatter`; N is a bounded size.
+[[nodiscard]] constexpr expr scatter_multiply(const expr& x, const expr& indices,
+                                              const located& updates, int along = 0,
+                                              index_mode mode = index_mode::fill,
+                                              call_site at = call_site::here()) {
+  return detail::scatter_along(detail::meeting::multiply, x, indices, updates, along, mode,
+                               at.in("scatter_multiply"));
 }
 /// `x` with the larger of its elements and the updates at their indices, NaN where one is.
 ///
@@ -152,6 +172,21 @@ constexpr expr segment_extreme(meeting how, const expr& data, const expr& ids,
                                          call_site at = call_site::here()) {
   return detail::segment_extreme(detail::meeting::min, data, ids, num_segments,
                                  at.in("segment_min"));
+}
+
+/// The product of the rows of `data` that have the same id, element by element; 1 for an id that
+/// no row has.
+///
+/// Gradient: as `scatter_multiply`. Ill-formed: as `segment_sum`; a bounded number of rows.
+[[nodiscard]] constexpr expr segment_prod(const expr& data, const expr& ids,
+                                          std::int64_t num_segments,
+                                          call_site at = call_site::here()) {
+  const detail::segment_operands s =
+      detail::begin_segments(data, ids, num_segments, at.in("segment_prod"));
+  if (s.data.is_poison()) return s.data;
+  ir::builder& b = s.data.builder();
+  return detail::scattered(detail::meeting::multiply, ir::operand(b, b.splat(1, s.out)), s.ids,
+                           s.data, 0, index_mode::fill);
 }
 
 /// How often each of 0 ... length - 1 stands in `x`; or the sums of the weights that stand there.
