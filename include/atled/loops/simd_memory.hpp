@@ -1,6 +1,7 @@
 // atled/loops/simd_memory.hpp: loads and stores: whole, partial, strided, gathered, streamed.
 // Reads: loops/simd_convert.hpp. bf16 and f16 in memory are f32 in registers, a bool byte is a lane
-// of a mask; no address needs alignment. SPDX-License-Identifier: MIT
+// of a mask; no address needs alignment.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/core/dtype.hpp"

@@ -3,7 +3,8 @@
 // them also includes atled/linalg.hpp, where the kernels are.
 //
 // Leading axes are batches. Integers, booleans, bf16 and f16 become f32. A matrix without the
-// factors that are asked for gives NaN. SPDX-License-Identifier: MIT
+// factors that are asked for gives NaN.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/creation.hpp"
