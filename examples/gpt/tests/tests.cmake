@@ -59,7 +59,7 @@ atled_add_gpt_mistake(pipe "--pipe: train: 3 ranks, 8 microbatches of nano: it m
                       train --pipe 3 --data "${text}" --out "${work}-none")
 atled_add_gpt_mistake(pipe_ranks "--pipe: train: 2 ranks, 8 microbatches of nano: it must be started on as many"
                       train --pipe 2 --data "${text}" --out "${work}-none")
-"--leanring-rate: train: .*; did you mean --learning-rate" train
+atled_add_gpt_mistake(unknown "--leanring-rate: train: .*; did you mean --learning-rate" train
                       --leanring-rate 1)
 atled_add_gpt_mistake(other_verb "--steps: eval: an option of another verb" eval --steps 5)
 atled_add_gpt_mistake(stray "command line: train: text.txt: each argument must belong to an option" train
