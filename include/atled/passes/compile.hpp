@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atled/passes/batch_run.hpp"
+#include "atled/passes/bucket_sums.hpp"
 #include "atled/passes/close_regions.hpp"
 #include "atled/passes/emit.hpp"
 #include "atled/passes/expand.hpp"
@@ -22,8 +23,10 @@ namespace atled::passes {
   ir::builder simple;
   simplify(traced, simple);
   if (!has_ranks(simple.g)) return simple.g;
+  ir::builder late;
+  move_sums(simple.g, late);
   ir::builder sent;
-  move_sums(simple.g, sent);
+  bucket_sums(late.g, sent);
   return sent.g;
 }
 /// Loops and branches of one region as one.

@@ -1,6 +1,6 @@
 // atled/passes/late_sums.hpp: sums over ranks are taken as late as their one use allows: of what a
 // reduction leaves rather than of what it reads, and once for two of which only the sum is used.
-// Reads: passes/rewrite.hpp. Next: passes/expand.hpp.
+// Reads: passes/rewrite.hpp. Next: passes/bucket_sums.hpp.
 //
 //   reduce_sum(psum(x))           psum(reduce_sum(x)): the gradient of a bias, not of each row
 //   reshape, transpose, slice     the same
