@@ -99,9 +99,8 @@ Block rows_of(const Mesh& devices, std::int64_t seed) {
   return out;
 }
 
-template <template <class> class Model, class Mesh>
-auto on_ranks(const Mesh& devices, int steps) {
-  auto model = device_put(model_of_numbers<Model<values>>(), devices);
+template <class Model, class Mesh>
+auto steps_on(const Mesh& devices, Model model, int steps) {
   const auto step = jit(train, devices, in_specs<none, P<"data">, P<"data">>, out_specs<none, P<>>);
   tensor<f32> value;
   for (int i = 0; i < steps; ++i) {
@@ -109,6 +108,11 @@ auto on_ranks(const Mesh& devices, int steps) {
                                   rows_of<tensor<f32, rows, 4>>(devices, 7));
   }
   return std::tuple(model, value);
+}
+
+template <template <class> class Model, class Mesh>
+auto on_ranks(const Mesh& devices, int steps) {
+  return steps_on(devices, device_put(model_of_numbers<Model<values>>(), devices), steps);
 }
 
 }  // namespace
@@ -140,4 +144,26 @@ TEST_CASE("jit over a mesh: tensor parallel and fully sharded steps give blocks 
     check(split, one_process<2>(3), split_mlp<values>());
     check(stored, one_process<2>(3), stored_mlp<values>());
   }
+}
+
+TEST_CASE(
+    "jit over a mesh: a model of the policy values is whole on each rank, whatever its layers "
+    "say",
+    "[mpi]") {
+  if (support::num_ranks() % 2 != 0) return;
+  const mesh<axis<"data">, axis<"model", 2>> devices{MPI_COMM_WORLD};
+  const auto [model, value] = steps_on(devices, model_of_numbers<split_mlp<values>>(), 3);
+  const auto check = [&](const auto& expected) {
+    for_each_leaf(
+        [](const auto& x, const auto& y) {
+          REQUIRE(x.size() == y.size());
+          for (std::int64_t i = 0; i < x.size(); ++i) {
+            REQUIRE(std::abs(x.data()[i] - y.data()[i]) < 1e-6F);
+          }
+        },
+        model, std::get<0>(expected));
+    CHECK(distance(value, std::get<1>(expected)) < 1e-6);
+  };
+  if (support::num_ranks() == 2) check(one_process<1>(3));
+  if (support::num_ranks() == 4) check(one_process<2>(3));
 }
