@@ -10,6 +10,7 @@
 
 #if defined(__linux__)
 #  include <sys/mman.h>
+#  include <unistd.h>
 #endif
 
 #include "atled/core/config.hpp"
@@ -45,27 +46,28 @@ class large_memory {
  public:
   /// At least `bytes` bytes: zeros, or whatever was there.
   ///
-  /// Throws: std::bad_alloc.
+  /// Throws: std::bad_alloc, when what is kept has been given back and it still is not enough.
   [[nodiscard]] void* take(std::size_t bytes, bool is_zeroed) {
     if (!is_zeroed) {
       if (void* const kept = take_kept(bytes)) return kept;
     }
-    return from_system(bytes, is_zeroed);
+    void* out = from_system(bytes, is_zeroed);
+    if (out == nullptr) {
+      release();
+      out = from_system(bytes, is_zeroed);
+    }
+    if (out == nullptr) throw std::bad_alloc();
+    return out;
   }
   /// Takes back what `take` gave for as many bytes.
   void give_back(void* memory, std::size_t bytes) noexcept {
     if (!is_kept(bytes)) return to_system({memory, bytes});
-    lock();
-    while (count_ == capacity || bytes_ + bytes > limit) drop_oldest();
-    blocks_[count_++] = {memory, bytes};
-    bytes_ += bytes;
-    unlock();
+    while (!keep({memory, bytes})) drop_oldest();
   }
   /// Gives what is kept to the system.
   void release() noexcept {
-    lock();
-    while (count_ > 0) drop_oldest();
-    unlock();
+    while (drop_oldest()) {
+    }
   }
 
  private:
@@ -97,10 +99,26 @@ class large_memory {
     unlock();
     return out;
   }
-  void drop_oldest() noexcept {
+  /// False where it would be too much.
+  [[nodiscard]] bool keep(const block& b) noexcept {
+    lock();
+    const bool has_room = count_ < capacity && bytes_ + b.bytes <= limit;
+    if (has_room) {
+      blocks_[count_++] = b;
+      bytes_ += b.bytes;
+    }
+    unlock();
+    return has_room;
+  }
+  /// False where none is kept. The system is called without the lock: it takes long.
+  bool drop_oldest() noexcept {
+    lock();
+    const bool is_any = count_ > 0;
     const block oldest = blocks_[0];
-    forget(0);
-    to_system(oldest);
+    if (is_any) forget(0);
+    unlock();
+    if (is_any) to_system(oldest);
+    return is_any;
   }
   void forget(int i) noexcept {
     bytes_ -= blocks_[i].bytes;
@@ -109,15 +127,17 @@ class large_memory {
   }
 
 #if defined(__linux__) && !defined(ATLED_ADDRESSES_ARE_WATCHED)
-  [[nodiscard]] static void* from_system(std::size_t bytes, bool) {
+  /// Null if there is none.
+  [[nodiscard]] static void* from_system(std::size_t bytes, bool) noexcept {
     // A huge page more than needed, then what is before and behind the aligned part goes back.
     void* const mapped = ::mmap(nullptr, bytes + alignment, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    if (mapped == MAP_FAILED) return nullptr;
     const auto address = reinterpret_cast<std::uintptr_t>(mapped);
     const std::size_t before = (alignment - address % alignment) % alignment;
     char* const begin = static_cast<char*>(mapped) + before;
-    const std::size_t used = (bytes + 4095) / 4096 * 4096;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t used = (bytes + page - 1) / page * page;
     if (before > 0) ::munmap(mapped, before);
     if (bytes + alignment > before + used)
       ::munmap(begin + used, bytes + alignment - before - used);
@@ -131,11 +151,10 @@ class large_memory {
     ::munmap(b.memory, b.bytes);
   }
 #else
-  [[nodiscard]] static void* from_system(std::size_t bytes, bool is_zeroed) {
+  [[nodiscard]] static void* from_system(std::size_t bytes, bool is_zeroed) noexcept {
     void* const out =
         std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (out == nullptr) throw std::bad_alloc();
-    if (is_zeroed) std::memset(out, 0, bytes);
+    if (out != nullptr && is_zeroed) std::memset(out, 0, bytes);
     return out;
   }
   static void to_system(const block& b) noexcept {

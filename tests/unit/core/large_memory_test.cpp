@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <new>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -79,6 +83,33 @@ TEST_CASE("large_memory: what is kept is bounded in bytes and in number", "[core
   memory.give_back(memory.take(limit + 1, false), limit + 1);                // untouched: no pages
   memory.release();
   CHECK(resident_bytes() - before < std::int64_t{8} * std::int64_t{mega});
+}
+
+TEST_CASE("large_memory: where the system has no more, what is kept is given back first",
+          "[core]") {
+  if (!memory_is_plain) return;
+  large_memory memory;
+  memory.give_back(memory.take(400 * mega, false), 400 * mega);  // untouched, but kept
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit all{};
+  ::getrlimit(RLIMIT_AS, &all);
+  const rlimit little{pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + 64 * mega,
+                      all.rlim_max};
+  ::setrlimit(RLIMIT_AS, &little);
+  void* block = nullptr;
+  bool is_enough = true;
+  try {
+    block = memory.take(300 * mega, false);
+    (void)memory.take(900 * mega, false);
+  } catch (const std::bad_alloc&) {
+    is_enough = false;
+  }
+  ::setrlimit(RLIMIT_AS, &all);
+  CHECK(block != nullptr);
+  CHECK(!is_enough);
+  if (block != nullptr) memory.give_back(block, 300 * mega);
+  memory.release();
 }
 
 TEST_CASE("large_memory: threads never share a block", "[core]") {
