@@ -57,7 +57,7 @@
 #include "atled/loops/eager_space.hpp"
 #include "atled/loops/eager_special.hpp"
 #include "atled/loops/epilogue.hpp"
-#include "atled/loops/evaluate.hpp"
+#include "atled/loops/work.hpp"
 #include "atled/loops/loop.hpp"
 #include "atled/loops/parallel.hpp"
 #include "atled/loops/simd.hpp"

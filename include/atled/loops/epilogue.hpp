@@ -48,15 +48,14 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
       state.step[s] = strides[4];
       row_steps[s] = strides[3] * sizes[s];
     }
-    state.sums = sums;
     for (int r = 0; r < rows; ++r) {
       frame f;
-      evaluate_all<0, true>(f, state, 0, N, sequence{});
+      evaluate_all<0, true>(f, state, sums, 0, N, sequence{});
       int at = 0;
-      for (; at + N <= columns; at += N) evaluate_all<1, true>(f, state, at, N, sequence{});
-      if (at < columns) evaluate_all<1, false>(f, state, at, columns - at, sequence{});
+      for (; at + N <= columns; at += N) evaluate_all<1, true>(f, state, sums, at, N, sequence{});
+      if (at < columns) evaluate_all<1, false>(f, state, sums, at, columns - at, sequence{});
       for (int s = 0; s < num_slots; ++s) state.at[s] += row_steps[s];
-      state.sums += sums_stride;
+      sums += sums_stride;
     }
   }
 
@@ -92,36 +91,30 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
   }
 
   using sequence = std::make_integer_sequence<int, static_cast<int>(sizeof...(Terms))>;
-  using frame = detail::frame<sequence, N, Terms...>;
-
-  struct row_state {
-    std::int64_t at[slot_count];
-    std::int64_t step[slot_count];
-    const Acc* sums;
-  };
+  static constexpr int stride = detail::value_stride<N, typename Terms::work...>;
+  using frame = detail::frame<static_cast<std::size_t>(stride) * sizeof...(Terms)>;
+  using row_state = detail::row_state<slot_count>;
 
   template <int Stage, bool Full, int... I>
-  ATLED_INLINE static void evaluate_all(frame& f, const row_state& row, std::int64_t column,
-                                        int count, std::integer_sequence<int, I...>) {
-    (evaluate_one<I, Stage, Full>(Terms{}, f, row, column, count), ...);
+  ATLED_INLINE static void evaluate_all(frame& f, const row_state& row, const Acc* sums,
+                                        std::int64_t column, int count,
+                                        std::integer_sequence<int, I...>) {
+    std::byte* const v = f.values;
+    ((Terms::stage == Stage
+          ? Terms::work::template run<Full, N>(
+                v + I * stride, place_of<Terms::slot>(row, sums, column, count),
+                v + Terms::a * stride, v + Terms::b * stride, v + Terms::c * stride,
+                v + Terms::d * stride)
+          : void()),
+     ...);
   }
-  template <int I, int Stage, bool Full, class Term>
-  ATLED_INLINE static void evaluate_one(Term, frame& f, const row_state& row, std::int64_t column,
-                                        int count) {
-    if constexpr (Term::stage == Stage) {
-      detail::evaluate<I, Full, N>(Term{}, f, row, column, count);
-    }
-  }
-  template <int I, int Stage, bool Full, int At, class T>
-  ATLED_INLINE static void evaluate_one(accumulator_term<At, T>, frame& f, const row_state& row,
-                                        std::int64_t column, int count) {
-    if constexpr (At == Stage) {
-      const auto sum = detail::load_packet<Acc, walk::unit, Full, N>(row.sums, column, 1, count);
-      if constexpr (std::same_as<T, Acc>) {
-        detail::at<I>(f) = sum;
-      } else {
-        detail::at<I>(f) = convert<T>(sum);
-      }
+  template <int Slot>
+  ATLED_INLINE static packet_place place_of(const row_state& row, const Acc* sums,
+                                            std::int64_t column, int count) {
+    if constexpr (Slot < 0) {
+      return {reinterpret_cast<std::int64_t>(sums), 1, column, count};
+    } else {
+      return {row.at[Slot], row.step[Slot], column, count};
     }
   }
 };

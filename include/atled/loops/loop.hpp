@@ -1,5 +1,5 @@
 // atled/loops/loop.hpp: runs a fused group, row by row, as a list of terms that the compiler
-// inlines. Reads: loops/evaluate.hpp. The types are built by runtime/lower.hpp.
+// inlines. Reads: loops/work.hpp. The types are built by runtime/lower.hpp.
 //
 // The domain is rows x inner. For each row the stages run in order: an even stage once, an odd one
 // for each packet of the row. A reduction along the row in stage 2p + 1 is a value from stage
@@ -9,8 +9,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/loops/evaluate.hpp"
 #include "atled/loops/parallel.hpp"
+#include "atled/loops/work.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -41,6 +41,63 @@ struct slot_type {
   using element = T;
   static constexpr slot_use use = Use;
 };
+
+namespace detail {
+
+/// Bytes between values: those of the largest.
+template <int N, class... Work>
+inline constexpr int value_stride = [] {
+  std::size_t out = 1;
+  ((out = sizeof(packet<typename Work::element, N>) > out ? sizeof(packet<typename Work::element, N>)
+                                                          : out),
+   ...);
+  return static_cast<int>(out);
+}();
+
+/// The values of all terms; after inlining each is a register.
+template <std::size_t Bytes>
+struct frame {
+  alignas(64) std::byte values[Bytes];
+};
+
+/// Where the slots are in a row.
+template <std::size_t Slots>
+struct row_state {
+  std::int64_t at[Slots];    ///< address of the row's first element, or the index there
+  std::int64_t step[Slots];  ///< along the row
+  std::int64_t coordinates[std::size_t{max_outer}];
+};
+
+// Partial results of all chunks, in order, into the result.
+template <class Work>
+void fill_partial(std::byte* partial, std::int64_t size, std::int64_t chunk) {
+  if constexpr (requires { typename Work::combine; }) {
+    using T = typename Work::element;
+    T* p = reinterpret_cast<T*>(partial) + chunk * size;
+    for (std::int64_t i = 0; i < size; ++i) p[i] = Work::combine::template neutral<T>();
+  }
+}
+template <class Work>
+void combine_partials(std::byte* slot, const std::byte* partial, std::int64_t size,
+                      std::int64_t chunks) {
+  if constexpr (requires { typename Work::combine; }) {
+    using T = typename Work::element;
+    constexpr int lanes = native_lanes<f32>;
+    T* out = reinterpret_cast<T*>(slot);
+    const T* in = reinterpret_cast<const T*>(partial);
+    for (std::int64_t i = 0; i < size; i += lanes) {
+      const int count = static_cast<int>(size - i < lanes ? size - i : lanes);
+      auto sum = load_packet<T, walk::unit, false, lanes>(in, i, 1, count);
+      for (std::int64_t c = 1; c < chunks; ++c) {
+        sum = Work::combine::apply(
+            sum, load_packet<T, walk::unit, false, lanes>(in + c * size, i, 1, count));
+      }
+      store_packet<T, walk::unit, false, lanes>(out, sum, i, 1, count);
+    }
+  }
+}
+
+}  // namespace detail
 
 template <class... Slots>
 struct slot_list {};
@@ -83,27 +140,30 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     }
     for_each_piece(run_chunk, &context, shape.chunks, threads);
     if constexpr (has_partials) {
-      (detail::combine_partials(Terms{}, context.slots, context.partials, partial_sizes,
-                                shape.chunks),
+      ((is_partial<typename Terms::work>
+            ? detail::combine_partials<typename Terms::work>(
+                  context.slots[Terms::slot], context.partials[Terms::slot],
+                  partial_sizes[Terms::slot], shape.chunks)
+            : void()),
        ...);
     }
   }
 
  private:
+  template <class Work>
+  static constexpr bool is_partial = requires {
+    typename Work::combine;
+  };
   using sequence = std::make_integer_sequence<int, static_cast<int>(sizeof...(Terms))>;
-  using frame = detail::frame<sequence, N, Terms...>;
+  static constexpr int stride = detail::value_stride<N, typename Terms::work...>;
+  using frame = detail::frame<static_cast<std::size_t>(stride) * sizeof...(Terms)>;
+  using row_state = detail::row_state<slot_count>;
 
   struct launch {
     const loop_shape& shape;
     std::byte* slots[slot_count];
     std::byte* partials[slot_count];
     const std::int64_t* partial_sizes;
-  };
-
-  struct row_state {
-    std::int64_t at[slot_count];    // address of the row's first element, or the index there
-    std::int64_t step[slot_count];  // along the row
-    std::int64_t coordinates[std::size_t{max_outer}];
   };
 
   static void run_chunk(const void* opaque, std::int64_t chunk) {
@@ -127,7 +187,11 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
         ++s;
       };
       (place(Slots{}), ...);
-      (detail::fill_partial(Terms{}, context.partials, context.partial_sizes, chunk), ...);
+      ((is_partial<typename Terms::work>
+            ? detail::fill_partial<typename Terms::work>(context.partials[Terms::slot],
+                                                         context.partial_sizes[Terms::slot], chunk)
+            : void()),
+       ...);
     }
 
     frame f;
@@ -146,7 +210,7 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
       }
     }
     end_chunk(f, origin, sequence{});
-    if constexpr ((false || ... || detail::is_streaming<Terms>)) stream_fence();
+    if constexpr ((false || ... || Terms::work::is_streaming)) stream_fence();
   }
 
   static constexpr std::int64_t slot_bytes[slot_count] = {
@@ -212,31 +276,46 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
   template <int Stage, bool Full, int... I>
   ATLED_INLINE static void evaluate_all(frame& f, const row_state& row, std::int64_t column,
                                         int count, std::integer_sequence<int, I...>) {
-    (evaluate_one<I, Stage, Full, Terms>(f, row, column, count), ...);
+    std::byte* const v = f.values;
+    ((Terms::stage == Stage
+          ? Terms::work::template run<Full, N>(
+                v + I * stride, place_of<Terms::slot>(row, column, count), v + Terms::a * stride,
+                v + Terms::b * stride, v + Terms::c * stride, v + Terms::d * stride)
+          : void()),
+     ...);
   }
-  template <int I, int Stage, bool Full, class Term>
-  ATLED_INLINE static void evaluate_one(frame& f, const row_state& row, std::int64_t column,
-                                        int count) {
-    if constexpr (Term::stage == Stage) {
-      detail::evaluate<I, Full, N>(Term{}, f, row, column, count);
-    }
+  template <int Slot>
+  ATLED_INLINE static packet_place place_of(const row_state& row, std::int64_t column, int count) {
+    return {row.at[Slot < 0 ? 0 : Slot], row.step[Slot < 0 ? 0 : Slot], column, count};
   }
+  // What happens to accumulators before a row's stage, after it, and around a chunk.
   template <int Stage, int... I>
   ATLED_INLINE static void begin_row(frame& f, std::integer_sequence<int, I...>) {
-    ((Terms::stage == Stage ? detail::begin_row<I, N>(Terms{}, f) : void()), ...);
+    ((Terms::stage == Stage && Terms::work::is_row_reduction
+          ? Terms::work::template begin<N>(f.values + I * stride)
+          : void()),
+     ...);
   }
   template <int Stage, int... I>
   ATLED_INLINE static void end_row(frame& f, std::integer_sequence<int, I...>) {
-    ((Terms::stage == Stage ? detail::end_row<I, N>(Terms{}, f) : void()), ...);
+    ((Terms::stage == Stage && Terms::work::is_row_reduction
+          ? Terms::work::template end<N>(f.values + I * stride, 0)
+          : void()),
+     ...);
   }
   template <int... I>
   ATLED_INLINE static void begin_chunk(frame& f, std::integer_sequence<int, I...>) {
-    (detail::begin_chunk<I, N>(Terms{}, f), ...);
+    ((Terms::work::is_whole_partial ? Terms::work::template begin<N>(f.values + I * stride)
+                                    : void()),
+     ...);
   }
   template <int... I>
   ATLED_INLINE static void end_chunk(frame& f, const std::int64_t* partials,
                                      std::integer_sequence<int, I...>) {
-    (detail::end_chunk<I>(Terms{}, f, partials), ...);
+    ((Terms::work::is_whole_partial
+          ? Terms::work::template end<N>(f.values + I * stride, partials[Terms::slot])
+          : void()),
+     ...);
   }
 };
 

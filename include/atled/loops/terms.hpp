@@ -1,8 +1,5 @@
-// atled/loops/terms.hpp: the vocabulary of fused kernels: one small type for each instruction.
-// Reads: loops/vector_math.hpp. Next: loops/loop.hpp runs a list of these.
-//
-// A kernel is a list of terms in the order of execution. Operands are positions in that list, so a
-// value that is used twice is computed once. `Stage` says when a term runs; see loops/loop.hpp.
+// atled/loops/terms.hpp: the vocabulary of fused kernels: the functions that they apply.
+// Reads: loops/vector_math.hpp. Next: loops/work.hpp, what each instruction of a kernel does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -396,55 +393,6 @@ struct minimum_of {
   ATLED_INLINE static bool across(mask<N> x) {
     return all(x);
   }
-};
-
-// ---- terms ----------------------------------------------------------------------------------
-
-/// Reads `Slot`.
-template <int Stage, int Slot, class T, walk Walk>
-struct load_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-/// The affine index that `Slot` describes: its value at the row's start and its step along the row.
-template <int Stage, int Slot, class T, walk Walk>
-struct index_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-/// A number; `Bits` are those of an f64 for floating types, else the integer.
-template <int Stage, class T, std::int64_t Bits>
-struct constant_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-template <int Stage, class Function, class T, int... Operand>
-struct compute_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-template <int Stage, int Slot, class T, walk Walk, int Operand>
-struct store_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-/// Combines a row of `Operand`; the value is there from the next stage on.
-template <int Stage, class Combine, class T, int Operand>
-struct row_reduce_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-/// Combines `Operand` over rows into the partial result behind `Slot`; `Whole`: over all elements.
-template <int Stage, class Combine, class T, int Slot, bool Whole, walk Walk, int Operand>
-struct partial_term {
-  using element = T;
-  static constexpr int stage = Stage;
-};
-/// The finished sum of a product, in an epilogue.
-template <int Stage, class T>
-struct accumulator_term {
-  using element = T;
-  static constexpr int stage = Stage;
 };
 
 }  // namespace atled::loops

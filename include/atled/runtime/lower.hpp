@@ -52,40 +52,54 @@ consteval loops::walk walk_of(passes::access a) {
   __builtin_unreachable();
 }
 
-template <class Program, int At, std::size_t... K>
+template <class Program, int Begin, int At, std::size_t... K>
 consteval auto compute_type(std::index_sequence<K...>) {
   constexpr passes::instruction i = Program::plan.instructions[At];
   using T = element_t<i.element>;
-  return std::type_identity<
-      loops::compute_term<i.stage, function_of<i.code, T, i.bits>, T, i.operands[K]...>>{};
+  return std::type_identity<loops::compute_work<
+      function_of<i.code, T, i.bits>, T,
+      element_t<Program::plan.instructions[Begin + i.operands[K]].element>...>>{};
 }
 
-template <class Program, int At>
-consteval auto term_type() {
+// The work of instruction `At`, one of those from `Begin` on, which its operands count from.
+template <class Program, class Sum, int Begin, int At>
+consteval auto work_type() {
   using kind = passes::instruction_kind;
   constexpr passes::instruction i = Program::plan.instructions[At];
   using T = element_t<i.element>;
   if constexpr (i.kind == kind::load) {
-    return std::type_identity<loops::load_term<i.stage, i.slot, T, walk_of(i.walk)>>{};
+    return std::type_identity<loops::load_work<T, walk_of(i.walk)>>{};
   } else if constexpr (i.kind == kind::index) {
-    return std::type_identity<loops::index_term<i.stage, i.slot, T, walk_of(i.walk)>>{};
+    return std::type_identity<loops::index_work<T, walk_of(i.walk)>>{};
   } else if constexpr (i.kind == kind::constant) {
-    return std::type_identity<loops::constant_term<i.stage, T, i.bits>>{};
+    return std::type_identity<loops::constant_work<T, i.bits>>{};
   } else if constexpr (i.kind == kind::compute) {
-    return compute_type<Program, At>(
+    return compute_type<Program, Begin, At>(
         std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
   } else if constexpr (i.kind == kind::accumulator) {
-    return std::type_identity<loops::accumulator_term<i.stage, T>>{};
+    return std::type_identity<loops::accumulator_work<T, Sum>>{};
   } else if constexpr (i.kind == kind::store) {
-    return std::type_identity<
-        loops::store_term<i.stage, i.slot, T, walk_of(i.walk), i.operands[0]>>{};
+    return std::type_identity<loops::store_work<T, walk_of(i.walk)>>{};
   } else if constexpr (i.kind == kind::row_reduce) {
-    return std::type_identity<
-        loops::row_reduce_term<i.stage, combine_of<i.code>, T, i.operands[0]>>{};
+    return std::type_identity<loops::row_reduce_work<combine_of<i.code>, T>>{};
+  } else if constexpr (i.per_row) {
+    return std::type_identity<loops::whole_partial_work<combine_of<i.code>, T>>{};
   } else {
-    return std::type_identity<loops::partial_term<i.stage, combine_of<i.code>, T, i.slot, i.per_row,
-                                                  walk_of(i.walk), i.operands[0]>>{};
+    return std::type_identity<loops::partial_work<combine_of<i.code>, T, walk_of(i.walk)>>{};
   }
+}
+
+[[nodiscard]] consteval bool has_slot(passes::instruction_kind k) {
+  using enum passes::instruction_kind;
+  return k == load || k == index || k == store || k == partial;
+}
+template <class Program, class Sum, int Begin, int At>
+consteval auto term_type() {
+  constexpr passes::instruction i = Program::plan.instructions[At];
+  return std::type_identity<
+      loops::term<typename decltype(work_type<Program, Sum, Begin, At>())::type, i.stage,
+                  has_slot(i.kind) ? i.slot : -1, i.operands[0], i.operands[1], i.operands[2],
+                  i.operands[3]>>{};
 }
 
 struct slot_facts {
@@ -129,10 +143,10 @@ consteval auto slots_type(std::index_sequence<S...>) {
       loops::slot_type<element_t<facts_of_slot<Program, Kernel>(static_cast<int>(S)).element>,
                        facts_of_slot<Program, Kernel>(static_cast<int>(S)).use>...>>{};
 }
-template <class Program, int Begin, std::size_t... I>
+template <class Program, class Sum, int Begin, std::size_t... I>
 consteval auto terms_type(std::index_sequence<I...>) {
   return std::type_identity<loops::term_list<
-      typename decltype(term_type<Program, Begin + static_cast<int>(I)>())::type...>>{};
+      typename decltype(term_type<Program, Sum, Begin, Begin + static_cast<int>(I)>())::type...>>{};
 }
 
 template <class Loop>
@@ -318,7 +332,7 @@ consteval kernel_function function_for() {
   } else {
     using slots = typename decltype(slots_type<Program, Kernel, 0>(
         std::make_index_sequence<static_cast<std::size_t>(k.num_slots)>{}))::type;
-    using terms = typename decltype(terms_type<Program, k.begin>(
+    using terms = typename decltype(terms_type<Program, accumulator_of<T>, k.begin>(
         std::make_index_sequence<static_cast<std::size_t>(k.size)>{}))::type;
     constexpr int lanes = lanes_of<Program, Kernel>();
     if constexpr (k.kind == passes::kernel_kind::dot) {
