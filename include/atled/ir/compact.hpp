@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace atled::ir {
 
@@ -80,5 +81,43 @@ struct compact_graph {
     return g;
   }
 };
+
+/// The nodes that an output needs, and all parameters, under new numbers.
+///
+/// Cost: O(nodes + edges). Throws: std::bad_alloc.
+[[nodiscard]] inline graph_ptr live_part(const graph& g) {
+  std::vector<bool> is_live(static_cast<std::size_t>(g.num_nodes));
+  std::vector<int> place(is_live.size(), no_node);
+  const auto keep = [&](int id) {
+    if (id >= 0) is_live[static_cast<std::size_t>(id)] = true;
+  };
+  for (int i = 0; i < g.num_parameters; ++i) keep(g.parameters[i]);
+  for (int i = 0; i < g.num_outputs; ++i) keep(g.outputs[i]);
+  for (int id = g.num_nodes - 1; id >= 0; --id) {
+    if (!is_live[static_cast<std::size_t>(id)]) continue;
+    for (int k = 0; k < g[id].num_operands; ++k) keep(g.operand(id, k));
+  }
+  const auto placed = [&](int id) { return id < 0 ? id : place[static_cast<std::size_t>(id)]; };
+  graph_ptr out;
+  for (int id = 0; id < g.num_nodes; ++id) {
+    if (!is_live[static_cast<std::size_t>(id)]) continue;
+    place[static_cast<std::size_t>(id)] = out->num_nodes;
+    node& n = out->nodes[out->num_nodes++] = g[id];
+    n.operands_begin = out->num_operands;
+    n.attributes_begin = out->num_attributes;
+    for (int k = 0; k < n.num_operands; ++k) {
+      out->operands[out->num_operands++] = placed(g.operand(id, k));
+    }
+    for (int k = 0; k < n.num_attributes; ++k) {
+      out->attributes[out->num_attributes++] = g.attribute(id, k);
+    }
+  }
+  for (int i = 0; i < g.num_parameters; ++i) out->parameters[i] = placed(g.parameters[i]);
+  for (int i = 0; i < g.num_outputs; ++i) out->outputs[i] = placed(g.outputs[i]);
+  out->num_parameters = g.num_parameters;
+  out->num_outputs = g.num_outputs;
+  out->num_regions = g.num_regions;
+  return out;
+}
 
 }  // namespace atled::ir

@@ -342,11 +342,11 @@ class program {
     }
   }
 
-  /// The simplified graph, one equation a line.
+  /// The simplified graph, one equation a line; what no result needs is left out.
   [[nodiscard]] static std::string text() {
     static constexpr auto compact =
         ir::compact_graph<ir::sizes_of(planned::graph)>::of(planned::graph);
-    return ir::to_text(*compact.expand());
+    return ir::to_text(*ir::live_part(*compact.expand()));
   }
   /// The distinct kernels, how often each runs, and its instructions.
   [[nodiscard]] static std::string kernels() {

@@ -3,11 +3,13 @@
 #include "atled/ir/print.hpp"
 
 #include "atled/ir/builder.hpp"
+#include "atled/ir/compact.hpp"
 
 #include "support/catch.hpp"
 #include "support/interpreter.hpp"
 #include <array>
 #include <limits>
+#include <memory>
 
 using namespace atled;
 
@@ -57,6 +59,28 @@ std::string text_of_number(double value) {
   return std::string(ir::detail::number_text(value).view());
 }
 }  // namespace
+
+TEST_CASE("live_part: what no output needs is left out, parameters stay", "[ir]") {
+  const ir::graph_ptr whole;
+  {
+    const auto b = std::make_unique<ir::builder>();
+    const int x = b->parameter({dtype::f32, shape::of({4})});
+    static_cast<void>(b->parameter({dtype::f32, shape::of({2})}));
+    const int dead = b->unary(op::exp, x);
+    static_cast<void>(b->unary(op::log, dead));
+    const int y = b->binary(op::mul, b->unary(op::tanh, x), x);
+    b->g.outputs[b->g.num_outputs++] = b->reduce(op::reduce_sum, y, 1);
+    *whole = b->g;
+  }
+  const ir::graph_ptr live = ir::live_part(*whole);
+  CHECK(whole->num_nodes == 7);
+  CHECK(ir::to_text(*live) ==
+        "{ lambda a:f32[4] b:f32[2]; let\n"
+        "    c:f32[4] = tanh a\n"
+        "    d:f32[4] = mul c a\n"
+        "    e:f32[] = reduce_sum[axes=(0)] d\n"
+        "  in e }\n");
+}
 
 TEST_CASE("print: one equation a line, with shapes and the user's line", "[ir]") {
   const auto b = oracle::make_builder();
