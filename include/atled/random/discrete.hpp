@@ -10,6 +10,7 @@
 #include "atled/ops/sort.hpp"
 #include "atled/random/distributions.hpp"
 
+#include <concepts>
 #include <tuple>
 
 namespace atled::random {
@@ -43,8 +44,10 @@ namespace atled::random {
 
 namespace detail {
 
-/// Below a mean of 10: how many uniform numbers have a product above exp(-mean).
-constexpr ir::operand poisson_by_product(const expr& key, const ir::operand& rate,
+/// Below a mean of 10: how many uniform numbers have a product above exp(-mean). A template, as its
+/// caller, so that its loop is compiled only where it is called.
+template <std::same_as<expr> Key>
+constexpr ir::operand poisson_by_product(const Key& key, const ir::operand& rate,
                                          const call_site& at) {
   const shape dims = rate.type().dims;
   ir::builder& b = rate.builder();
@@ -67,7 +70,8 @@ constexpr ir::operand poisson_by_product(const expr& key, const ir::operand& rat
 }
 
 /// From a mean of 10 on: transformed rejection.
-constexpr ir::operand poisson_by_rejection(const expr& key, const ir::operand& rate,
+template <std::same_as<expr> Key>
+constexpr ir::operand poisson_by_rejection(const Key& key, const ir::operand& rate,
                                            const call_site& at) {
   const shape dims = rate.type().dims;
   ir::builder& b = rate.builder();
@@ -113,7 +117,8 @@ constexpr ir::operand poisson_by_rejection(const expr& key, const ir::operand& r
 /// Ill-formed: the key is not u32[2]; rate does not broadcast to the shape.
 /// Source: Knuth, The Art of Computer Programming, volume 2, 3.4.1; Hormann, The transformed
 /// rejection method for generating Poisson random variables, 1993.
-[[nodiscard]] constexpr expr poisson(const expr& key, const located& rate, const sizes& dims,
+template <std::same_as<expr> Key>
+[[nodiscard]] constexpr expr poisson(const Key& key, const located& rate, const sizes& dims,
                                      call_site at = call_site::here()) {
   at = at.in("poisson");
   ir::builder& b = key.builder();

@@ -7,6 +7,7 @@
 #include "atled/ops/softmax.hpp"
 #include "atled/random/continuous.hpp"
 
+#include <concepts>
 #include <tuple>
 
 namespace atled::random {
@@ -27,9 +28,10 @@ constexpr ir::operand unit_of_lanes(const lane_keys& keys, dtype element) {
 }
 
 /// log of gamma numbers of mean `a`, f32[N], each lane with a key and a loop of its own: the loop
-/// runs until all lanes are done, and those that are stay as they are.
-constexpr ir::operand log_gamma_numbers(const expr& key, const ir::operand& a,
-                                        const call_site& at) {
+/// runs until all lanes are done, and those that are stay as they are. A template, as its callers,
+/// so that its loops are compiled only where they are called.
+template <std::same_as<expr> Key>
+constexpr ir::operand log_gamma_numbers(const Key& key, const ir::operand& a, const call_site& at) {
   const dtype element = a.type().element;
   const shape dims = a.type().dims;
   const auto [high, low] = counters(a.builder(), dims);
@@ -90,7 +92,8 @@ constexpr ir::operand log_gamma_numbers(const expr& key, const ir::operand& a,
   return d.apply(op::log) + v.apply(op::log) + boost;
 }
 
-constexpr ir::operand log_gamma_of(const expr& key, const located& a, const shape& dims,
+template <std::same_as<expr> Key>
+constexpr ir::operand log_gamma_of(const Key& key, const located& a, const shape& dims,
                                    dtype element, const call_site& at) {
   ir::builder& b = key.builder();
   b.site = at;
@@ -106,7 +109,8 @@ constexpr ir::operand log_gamma_of(const expr& key, const located& a, const shap
 }  // namespace detail
 
 /// The logarithm of `gamma`, exact where the number itself would be 0.
-[[nodiscard]] constexpr expr loggamma(const expr& key, const located& a, const sizes& dims,
+template <std::same_as<expr> Key>
+[[nodiscard]] constexpr expr loggamma(const Key& key, const located& a, const sizes& dims,
                                       dtype element = dtype::f32,
                                       call_site at = call_site::here()) {
   return detail::log_gamma_of(key, a, dims.dims, element, at.in("loggamma"));
@@ -118,7 +122,8 @@ constexpr ir::operand log_gamma_of(const expr& key, const located& a, const shap
 /// Gradient: none; `a` is held fixed.
 /// Ill-formed: the key is not u32[2]; a does not broadcast to the shape; not f32 or f64.
 /// Source: Marsaglia and Tsang, A simple method for generating gamma variables, 2000.
-[[nodiscard]] constexpr expr gamma(const expr& key, const located& a, const sizes& dims,
+template <std::same_as<expr> Key>
+[[nodiscard]] constexpr expr gamma(const Key& key, const located& a, const sizes& dims,
                                    dtype element = dtype::f32, call_site at = call_site::here()) {
   return detail::log_gamma_of(key, a, dims.dims, element, at.in("gamma")).apply(op::exp);
 }
@@ -126,7 +131,8 @@ constexpr ir::operand log_gamma_of(const expr& key, const located& a, const shap
 /// Numbers in (0, 1) with density in proportion to x^(a - 1) (1 - x)^(b - 1).
 ///
 /// Gradient, ill-formed: as `gamma`.
-[[nodiscard]] constexpr expr beta(const expr& key, const located& a, const located& b,
+template <std::same_as<expr> Key>
+[[nodiscard]] constexpr expr beta(const Key& key, const located& a, const located& b,
                                   const sizes& dims, dtype element = dtype::f32,
                                   call_site at = call_site::here()) {
   at = at.in("beta");
@@ -144,7 +150,8 @@ constexpr ir::operand log_gamma_of(const expr& key, const located& a, const shap
 ///   a  f32[K]     dims  [B]     out  f32[B, K]
 ///
 /// Gradient, ill-formed: as `gamma`; a is a scalar.
-[[nodiscard]] constexpr expr dirichlet(const expr& key, const expr& a, const sizes& dims,
+template <std::same_as<expr> Key>
+[[nodiscard]] constexpr expr dirichlet(const Key& key, const expr& a, const sizes& dims,
                                        dtype element = dtype::f32,
                                        call_site at = call_site::here()) {
   at = at.in("dirichlet");
