@@ -100,12 +100,11 @@ struct fused_epilogue<N, Acc, slot_list<Slots...>, term_list<Terms...>> {
                                         std::int64_t column, int count,
                                         std::integer_sequence<int, I...>) {
     std::byte* const v = f.values;
-    ((Terms::stage == Stage
-          ? Terms::work::template run<Full, N>(
-                v + I * stride, place_of<Terms::slot>(row, sums, column, count),
-                v + Terms::a * stride, v + Terms::b * stride, v + Terms::c * stride,
-                v + Terms::d * stride)
-          : void()),
+    ((Terms::stage == Stage ? Terms::work::template run<Full, N>(
+                                  v + I * stride, place_of<Terms::slot>(row, sums, column, count),
+                                  v + Terms::a * stride, v + Terms::b * stride,
+                                  v + Terms::c * stride, v + Terms::d * stride)
+                            : void()),
      ...);
   }
   template <int Slot>

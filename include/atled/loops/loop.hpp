@@ -19,6 +19,9 @@ namespace atled::loops {
 
 inline constexpr int max_outer = 7;
 inline constexpr int max_loop_slots = 64;
+/// Longer kernels have one copy of their code for whole and partial packets, where registers of
+/// masks make that cheap.
+inline constexpr int max_copied_terms = 64;
 
 /// The sizes of one launch. Units: elements.
 struct loop_shape {
@@ -48,8 +51,9 @@ namespace detail {
 template <int N, class... Work>
 inline constexpr int value_stride = [] {
   std::size_t out = 1;
-  ((out = sizeof(packet<typename Work::element, N>) > out ? sizeof(packet<typename Work::element, N>)
-                                                          : out),
+  ((out = sizeof(packet<typename Work::element, N>) > out
+              ? sizeof(packet<typename Work::element, N>)
+              : out),
    ...);
   return static_cast<int>(out);
 }();
@@ -117,6 +121,9 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     ((last = Terms::stage > last ? Terms::stage : last), ...);
     return last;
   }();
+  static constexpr bool is_streaming = (false || ... || Terms::work::is_streaming);
+  static constexpr bool is_long =
+      ATLED_MASK_REGISTERS && sizeof...(Terms) > max_copied_terms && !is_streaming;
   static constexpr bool has_partials = (false || ... || (Slots::use == slot_use::partial));
 
   /// One launch. `partial_sizes`: elements of each partial result, for the slots that are one;
@@ -210,7 +217,7 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
       }
     }
     end_chunk(f, origin, sequence{});
-    if constexpr ((false || ... || Terms::work::is_streaming)) stream_fence();
+    if constexpr (is_streaming) stream_fence();
   }
 
   static constexpr std::int64_t slot_bytes[slot_count] = {
@@ -263,11 +270,18 @@ struct fused_loop<N, slot_list<Slots...>, term_list<Terms...>> {
     } else {
       begin_row<Stage>(f, sequence{});
       std::int64_t column = first;
-      for (; column + N <= last; column += N) {
-        evaluate_all<Stage, true>(f, row, column, N, sequence{});
-      }
-      if (column < last) {
-        evaluate_all<Stage, false>(f, row, column, static_cast<int>(last - column), sequence{});
+      if constexpr (is_long) {
+        for (; column < last; column += N) {
+          const int count = last - column < N ? static_cast<int>(last - column) : N;
+          evaluate_all<Stage, false>(f, row, column, count, sequence{});
+        }
+      } else {
+        for (; column + N <= last; column += N) {
+          evaluate_all<Stage, true>(f, row, column, N, sequence{});
+        }
+        if (column < last) {
+          evaluate_all<Stage, false>(f, row, column, static_cast<int>(last - column), sequence{});
+        }
       }
       end_row<Stage>(f, sequence{});
     }

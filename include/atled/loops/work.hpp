@@ -109,8 +109,8 @@ struct load_work : plain_work<T> {
   template <bool Full, int N>
   ATLED_INLINE static void run(std::byte* to, const packet_place& p, std::byte*, std::byte*,
                                std::byte*, std::byte*) {
-    detail::value_at<T, N>(to) = detail::load_packet<T, Walk, Full, N>(
-        detail::pointer<T>(p.first), p.column, p.step, p.count);
+    detail::value_at<T, N>(to) = detail::load_packet<T, Walk, Full, N>(detail::pointer<T>(p.first),
+                                                                       p.column, p.step, p.count);
   }
 };
 
@@ -134,8 +134,8 @@ struct index_work : plain_work<T> {
       const auto is_first = static_cast<T>(first);
       out = (splat<N>(static_cast<i32>(is_first)) + iota<i32, N>()) != splat<N>(0);
     } else {
-      const auto index = splat<N>(static_cast<i32>(first)) +
-                         iota<i32, N>() * splat<N>(static_cast<i32>(p.step));
+      const auto index =
+          splat<N>(static_cast<i32>(first)) + iota<i32, N>() * splat<N>(static_cast<i32>(p.step));
       out = convert_to<T>::apply(index);
     }
   }
@@ -155,6 +155,26 @@ struct constant_work : plain_work<T> {
     } else {
       out = splat_of<T, N>(static_cast<T>(Bits));
     }
+  }
+};
+
+/// A function that is called where it fits registers: kernels that apply some function of many
+/// instructions again and again hold it once.
+template <class Function>
+struct called {
+  template <class... Packet>
+  ATLED_INLINE static auto apply(const Packet&... x) {
+    if constexpr (((sizeof(Packet) <= simd_bytes) && ...)) {
+      return out_of_line(x...);
+    } else {
+      return Function::apply(x...);
+    }
+  }
+
+ private:
+  template <class... Packet>
+  [[gnu::noinline]] static auto out_of_line(Packet... x) {
+    return Function::apply(x...);
   }
 };
 
@@ -236,8 +256,8 @@ struct partial_work : plain_work<T> {
                                std::byte*, std::byte*) {
     T* at = detail::pointer<T>(p.first);
     const auto so_far = detail::load_packet<T, Walk, Full, N>(at, p.column, p.step, p.count);
-    detail::store_packet<T, Walk, Full, N>(
-        at, Combine::apply(so_far, detail::value_at<T, N>(from)), p.column, p.step, p.count);
+    detail::store_packet<T, Walk, Full, N>(at, Combine::apply(so_far, detail::value_at<T, N>(from)),
+                                           p.column, p.step, p.count);
   }
 };
 

@@ -79,6 +79,34 @@ consteval auto find_combine() {
 }
 }  // namespace detail
 
+/// Ops whose function is some twenty vector instructions or more.
+[[nodiscard]] constexpr bool is_long_function(op code) {
+  switch (code) {
+    case op::exp:
+    case op::expm1:
+    case op::log:
+    case op::log1p:
+    case op::tanh:
+    case op::logistic:
+    case op::sin:
+    case op::cos:
+    case op::erf:
+    case op::erfc:
+    case op::erf_inv:
+    case op::sinh:
+    case op::cosh:
+    case op::cbrt:
+    case op::lgamma:
+    case op::polygamma:
+    case op::pow:
+    case op::atan2:
+    case op::threefry:
+      return true;
+    default:
+      return false;
+  }
+}
+
 template <op Code, class T, std::int64_t Bits>
 using function_of = typename decltype(detail::find_function<Code, T, Bits>())::type;
 template <op Code>

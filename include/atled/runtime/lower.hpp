@@ -52,17 +52,30 @@ consteval loops::walk walk_of(passes::access a) {
   __builtin_unreachable();
 }
 
-template <class Program, int Begin, int At, std::size_t... K>
+/// A kernel with more long functions than this calls them.
+inline constexpr int max_inlined_functions = 8;
+template <class Program, int Begin, int Size>
+inline constexpr bool calls_functions = [] {
+  int count = 0;
+  for (int j = Begin; j < Begin + Size; ++j) {
+    const passes::instruction& i = Program::plan.instructions[j];
+    count += i.kind == passes::instruction_kind::compute && is_long_function(i.code) ? 1 : 0;
+  }
+  return count > max_inlined_functions;
+}();
+
+template <class Program, bool Calls, int Begin, int At, std::size_t... K>
 consteval auto compute_type(std::index_sequence<K...>) {
   constexpr passes::instruction i = Program::plan.instructions[At];
   using T = element_t<i.element>;
+  using function = function_of<i.code, T, i.bits>;
   return std::type_identity<loops::compute_work<
-      function_of<i.code, T, i.bits>, T,
+      std::conditional_t<Calls && is_long_function(i.code), loops::called<function>, function>, T,
       element_t<Program::plan.instructions[Begin + i.operands[K]].element>...>>{};
 }
 
 // The work of instruction `At`, one of those from `Begin` on, which its operands count from.
-template <class Program, class Sum, int Begin, int At>
+template <class Program, class Sum, bool Calls, int Begin, int At>
 consteval auto work_type() {
   using kind = passes::instruction_kind;
   constexpr passes::instruction i = Program::plan.instructions[At];
@@ -74,7 +87,7 @@ consteval auto work_type() {
   } else if constexpr (i.kind == kind::constant) {
     return std::type_identity<loops::constant_work<T, i.bits>>{};
   } else if constexpr (i.kind == kind::compute) {
-    return compute_type<Program, Begin, At>(
+    return compute_type<Program, Calls, Begin, At>(
         std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
   } else if constexpr (i.kind == kind::accumulator) {
     return std::type_identity<loops::accumulator_work<T, Sum>>{};
@@ -93,11 +106,11 @@ consteval auto work_type() {
   using enum passes::instruction_kind;
   return k == load || k == index || k == store || k == partial;
 }
-template <class Program, class Sum, int Begin, int At>
+template <class Program, class Sum, bool Calls, int Begin, int At>
 consteval auto term_type() {
   constexpr passes::instruction i = Program::plan.instructions[At];
   return std::type_identity<
-      loops::term<typename decltype(work_type<Program, Sum, Begin, At>())::type, i.stage,
+      loops::term<typename decltype(work_type<Program, Sum, Calls, Begin, At>())::type, i.stage,
                   has_slot(i.kind) ? i.slot : -1, i.operands[0], i.operands[1], i.operands[2],
                   i.operands[3]>>{};
 }
@@ -145,8 +158,10 @@ consteval auto slots_type(std::index_sequence<S...>) {
 }
 template <class Program, class Sum, int Begin, std::size_t... I>
 consteval auto terms_type(std::index_sequence<I...>) {
-  return std::type_identity<loops::term_list<
-      typename decltype(term_type<Program, Sum, Begin, Begin + static_cast<int>(I)>())::type...>>{};
+  constexpr bool calls = calls_functions<Program, Begin, static_cast<int>(sizeof...(I))>;
+  return std::type_identity<
+      loops::term_list<typename decltype(term_type<Program, Sum, calls, Begin,
+                                                   Begin + static_cast<int>(I)>())::type...>>{};
 }
 
 template <class Loop>
