@@ -62,11 +62,6 @@ struct sparse_layout {
     const int at = place(id, index);
     return at >= 0 ? at : static_cast<int>(known_offset) + 8 * (-1 - at);
   }
-  [[nodiscard]] constexpr bool is_computed(int id, int index) const {
-    const sparse_node& n = nodes[id];
-    const std::int64_t at = place(id, index) - n.offset;
-    return n.count > 0 && at >= 0 && at < n.count * size_of(n.element);
-  }
 };
 
 namespace detail {
@@ -247,12 +242,28 @@ class sparse_layout_maker {
     }
     if (is_one) n.size = 1;
     const dtype from = out_.nodes[out_.operand(id, 0)].element;
+    const int looked_at = n.num_operands < 3 ? n.num_operands : 3;
+    int first[3]{};  // in out_.places, of each operand, and how far apart its elements are
+    int step[3]{};
+    for (int k = 0; k < looked_at; ++k) {
+      const sparse_node& x = out_.nodes[out_.operand(id, k)];
+      first[k] = x.first;
+      step[k] = x.size == 1 ? 0 : 1;
+    }
     for (int i = 0; i < n.size && is_fine_; ++i) {
-      passes::folded values[3]{};
       int places[3]{};
+      bool any_known = false;
+      for (int k = 0; k < looked_at; ++k) {
+        places[k] = out_.places[first[k] + i * step[k]];
+        any_known = any_known || places[k] < 0;
+      }
+      if (!any_known) {  // most are so: no call is made for them
+        put(computed(n));
+        continue;
+      }
+      passes::folded values[3]{};
       bool all_known = n.num_operands <= 3;
-      for (int k = 0; k < n.num_operands && k < 3; ++k) {
-        places[k] = out_.place(out_.operand(id, k), i);
+      for (int k = 0; k < looked_at; ++k) {
         values[k] = value_at(places[k]);
         all_known = all_known && values[k].known;
       }

@@ -67,10 +67,22 @@ class sparse_program {
   /// Where the elements of operand `K` are for each element of node `Id` that is computed.
   template <int Id, int K>
   static constexpr auto places = [] {
+    // without calls: compilers evaluate this for each element of each operand
     std::array<int, count_of<Id>> out{};
-    std::size_t at = 0;
-    for (int i = 0; at < count_of<Id>; ++i) {
-      if (layout.is_computed(Id, i)) out[at++] = layout.offset_of(layout.operand(Id, K), i);
+    const sparse_node& n = layout.nodes[Id];
+    const sparse_node& x = layout.nodes[layout.operand(Id, K)];
+    const auto begin = static_cast<int>(n.offset);
+    const int end = begin + n.count * static_cast<int>(size_of(n.element));
+    const auto known = static_cast<int>(layout.known_offset);
+    const int step = x.size == 1 ? 0 : 1;
+    int* to = out.data();
+    int left = n.count;
+    for (int i = 0; left > 0; ++i) {
+      const int here = layout.places[n.first + i];
+      if (here < begin || here >= end) continue;
+      const int from = layout.places[x.first + i * step];
+      *to++ = from >= 0 ? from : known + 8 * (-1 - from);
+      --left;
     }
     return out;
   }();
