@@ -200,6 +200,7 @@
 #include "atled/runtime/lower.hpp"
 #include "atled/runtime/regions.hpp"
 #include "atled/runtime/tables.hpp"
+#include "atled/runtime/term_types.hpp"
 #include "atled/runtime/threads.hpp"
 #include "atled/trace/expr.hpp"
 #include "atled/trace/index.hpp"

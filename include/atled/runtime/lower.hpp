@@ -14,7 +14,7 @@
 #include "atled/loops/epilogue.hpp"
 #include "atled/loops/parallel.hpp"
 #include "atled/passes/plan.hpp"
-#include "atled/runtime/function_of.hpp"
+#include "atled/runtime/term_types.hpp"
 
 #include <cstring>
 #include <type_traits>
@@ -37,132 +37,6 @@ using kernel_function = void (*)(const step_data&, std::byte* const* slots, std:
                                  int threads);
 
 namespace detail {
-
-consteval loops::walk walk_of(passes::access a) {
-  switch (a) {
-    case passes::access::splat:
-      return loops::walk::splat;
-    case passes::access::unit:
-      return loops::walk::unit;
-    case passes::access::strided:
-      return loops::walk::strided;
-    case passes::access::stream:
-      return loops::walk::stream;
-  }
-  __builtin_unreachable();
-}
-
-/// A kernel with more long functions than this calls them.
-inline constexpr int max_inlined_functions = 8;
-template <class Program, int Begin, int Size>
-inline constexpr bool calls_functions = [] {
-  int count = 0;
-  for (int j = Begin; j < Begin + Size; ++j) {
-    const passes::instruction& i = Program::plan.instructions[j];
-    count += i.kind == passes::instruction_kind::compute && is_long_function(i.code) ? 1 : 0;
-  }
-  return count > max_inlined_functions;
-}();
-
-template <class Program, bool Calls, int Begin, int At, std::size_t... K>
-consteval auto compute_type(std::index_sequence<K...>) {
-  constexpr passes::instruction i = Program::plan.instructions[At];
-  using T = element_t<i.element>;
-  using function = function_of<i.code, T, i.bits>;
-  return std::type_identity<loops::compute_work<
-      std::conditional_t<Calls && is_long_function(i.code), loops::called<function>, function>, T,
-      element_t<Program::plan.instructions[Begin + i.operands[K]].element>...>>{};
-}
-
-// The work of instruction `At`, one of those from `Begin` on, which its operands count from.
-template <class Program, class Sum, bool Calls, int Begin, int At>
-consteval auto work_type() {
-  using kind = passes::instruction_kind;
-  constexpr passes::instruction i = Program::plan.instructions[At];
-  using T = element_t<i.element>;
-  if constexpr (i.kind == kind::load) {
-    return std::type_identity<loops::load_work<T, walk_of(i.walk)>>{};
-  } else if constexpr (i.kind == kind::index) {
-    return std::type_identity<loops::index_work<T, walk_of(i.walk)>>{};
-  } else if constexpr (i.kind == kind::constant) {
-    return std::type_identity<loops::constant_work<T, i.bits>>{};
-  } else if constexpr (i.kind == kind::compute) {
-    return compute_type<Program, Calls, Begin, At>(
-        std::make_index_sequence<static_cast<std::size_t>(i.num_operands)>{});
-  } else if constexpr (i.kind == kind::accumulator) {
-    return std::type_identity<loops::accumulator_work<T, Sum>>{};
-  } else if constexpr (i.kind == kind::store) {
-    return std::type_identity<loops::store_work<T, walk_of(i.walk)>>{};
-  } else if constexpr (i.kind == kind::row_reduce) {
-    return std::type_identity<loops::row_reduce_work<combine_of<i.code>, T>>{};
-  } else if constexpr (i.per_row) {
-    return std::type_identity<loops::whole_partial_work<combine_of<i.code>, T>>{};
-  } else {
-    return std::type_identity<loops::partial_work<combine_of<i.code>, T, walk_of(i.walk)>>{};
-  }
-}
-
-[[nodiscard]] consteval bool has_slot(passes::instruction_kind k) {
-  using enum passes::instruction_kind;
-  return k == load || k == index || k == store || k == partial;
-}
-template <class Program, class Sum, bool Calls, int Begin, int At>
-consteval auto term_type() {
-  constexpr passes::instruction i = Program::plan.instructions[At];
-  return std::type_identity<
-      loops::term<typename decltype(work_type<Program, Sum, Calls, Begin, At>())::type, i.stage,
-                  has_slot(i.kind) ? i.slot : -1, i.operands[0], i.operands[1], i.operands[2],
-                  i.operands[3]>>{};
-}
-
-struct slot_facts {
-  dtype element;
-  loops::slot_use use;
-};
-
-// Slots have no type of their own: the instructions that touch them tell it.
-template <class Program, int Kernel>
-consteval slot_facts facts_of_slot(int slot) {
-  using kind = passes::instruction_kind;
-  constexpr passes::kernel k = Program::plan.kernels[Kernel];
-  slot_facts out{dtype::f32, loops::slot_use::memory};
-  for (int j = k.begin; j < k.begin + k.size; ++j) {
-    const passes::instruction& i = Program::plan.instructions[j];
-    if (i.slot != slot) continue;
-    if (i.kind == kind::load || i.kind == kind::store) out.element = i.element;
-    if (i.kind == kind::index) out = {i.element, loops::slot_use::index};
-    if (i.kind == kind::partial) out = {i.element, loops::slot_use::partial};
-  }
-  return out;
-}
-
-// As many lanes as the widest registers hold of the narrowest type that is computed with.
-template <class Program, int Kernel>
-consteval int lanes_of() {
-  constexpr passes::kernel k = Program::plan.kernels[Kernel];
-  bool any_narrow = false;
-  bool any_wide = false;
-  for (int j = k.begin; j < k.begin + k.size; ++j) {
-    const auto size = size_of(Program::plan.instructions[j].element);
-    any_narrow = any_narrow || (size == 4 || size == 2);
-    any_wide = any_wide || size == 8;
-  }
-  return any_wide && !any_narrow ? loops::native_lanes<f64> : loops::native_lanes<f32>;
-}
-
-template <class Program, int Kernel, int First, std::size_t... S>
-consteval auto slots_type(std::index_sequence<S...>) {
-  return std::type_identity<loops::slot_list<
-      loops::slot_type<element_t<facts_of_slot<Program, Kernel>(static_cast<int>(S)).element>,
-                       facts_of_slot<Program, Kernel>(static_cast<int>(S)).use>...>>{};
-}
-template <class Program, class Sum, int Begin, std::size_t... I>
-consteval auto terms_type(std::index_sequence<I...>) {
-  constexpr bool calls = calls_functions<Program, Begin, static_cast<int>(sizeof...(I))>;
-  return std::type_identity<
-      loops::term_list<typename decltype(term_type<Program, Sum, calls, Begin,
-                                                   Begin + static_cast<int>(I)>())::type...>>{};
-}
 
 template <class Loop>
 void run_loop(const step_data& data, std::byte* const* slots, std::byte* workspace, int threads) {
@@ -345,9 +219,9 @@ consteval kernel_function function_for() {
   } else if constexpr (k.kind == passes::kernel_kind::dot && is_plain_dot(Program::plan, k)) {
     return &run_plain_dot<T>;
   } else {
-    using slots = typename decltype(slots_type<Program, Kernel, 0>(
+    using slots = typename decltype(slots_type<Program, Kernel>(
         std::make_index_sequence<static_cast<std::size_t>(k.num_slots)>{}))::type;
-    using terms = typename decltype(terms_type<Program, accumulator_of<T>, k.begin>(
+    using terms = typename decltype(terms_type<Program, Kernel>(
         std::make_index_sequence<static_cast<std::size_t>(k.size)>{}))::type;
     constexpr int lanes = lanes_of<Program, Kernel>();
     if constexpr (k.kind == passes::kernel_kind::dot) {
