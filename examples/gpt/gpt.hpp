@@ -91,15 +91,17 @@ struct recipe {
 };
 
 /// A size of the model that is compiled into this program. Some sizes come twice under one name,
-/// for texts of few different characters and of more.
+/// for texts of few different characters and of more; some once more for ranks that share a model.
 struct preset {
   std::string_view name;
   config sizes;
   gpt::recipe recipe;
   std::unique_ptr<network> (*make)();
+  std::int64_t model_ranks = 1;  ///< that share one model
 };
 
-/// Each preset whose file was linked; the order is by name, then by vocabulary.
+/// Each preset whose file was linked; the order is by name, then by vocabulary,
+/// then by the ranks that share a model.
 [[nodiscard]] std::span<const preset> presets();
 
 /// Called by the files of presets/ before main; the result is of no use.

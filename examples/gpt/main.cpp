@@ -30,14 +30,17 @@ int main(int argc, char** argv) {
   const auto start = gpt::clock::now();
   const gpt::session ranks(argc, argv);
   try {
-    const gpt::options given = gpt::parse_options(argc, argv);
+    const auto given = gpt::alike([&] { return gpt::parse_options(argc, argv); });
     if (given.help) {
-      std::fputs(given.help->c_str(), stdout);
+      if (gpt::rank() == 0) std::fputs(given.help->c_str(), stdout);
     } else {
       run(given, start);
     }
     if (std::fflush(stdout) != 0) throw atled::error("standard output: write: it must be writable");
     return 0;
+  } catch (const gpt::common_error& why) {
+    if (gpt::rank() == 0) std::fprintf(stderr, "gpt: %s\n", why.what());
+    return 2;
   } catch (const std::bad_alloc&) {
     std::fputs("gpt: memory: not enough of it is free; choose a smaller preset\n", stderr);
     ranks.fail(1);

@@ -62,6 +62,33 @@ struct argument {
   }
 };
 
+/// `data=2,model=2`: each axis once, in any order.
+mesh_sizes parse_mesh(const argument& given) {
+  constexpr std::array<std::string_view, 2> axes = {"data", "model"};
+  mesh_sizes out;
+  std::array<std::int64_t*, 2> sizes = {&out.data, &out.model};
+  for (std::string_view rest = given.value;;) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos) {
+      given.fail("it must be axes with sizes, as data=2,model=2");
+    }
+    const std::string_view name = entry.substr(0, equals);
+    std::size_t at = 0;
+    while (at < axes.size() && axes[at] != name) ++at;
+    if (at == axes.size()) {
+      given.fail("no mesh axis " + printable(name) + "; it has data, model" +
+                 did_you_mean(name, axes));
+    }
+    if (sizes[at] == nullptr) given.fail("axis " + std::string(name) + " is named twice");
+    const argument size{given.where, given.operation, entry.substr(equals + 1)};
+    *sizes[at] = size.integer(1, 65536);
+    sizes[at] = nullptr;
+    if (entry.size() == rest.size()) return out;
+    rest.remove_prefix(entry.size() + 1);
+  }
+}
+
 constexpr unsigned on(verb v) {
   return 1U << static_cast<unsigned>(v);
 }
@@ -112,6 +139,9 @@ constexpr entry entries[] = {
      [](options& o, const argument& a) { o.pipe = a.integer(2, 64); }},
     {"--microbatches", "M", train_only, "of a step with --pipe (default: 8)",
      [](options& o, const argument& a) { o.microbatches = a.integer(1, 1024); }},
+    {"--mesh", "AXES", train_only,
+     "ranks along each axis, as data=2,model=2 (default: all of mpiexec along data)",
+     [](options& o, const argument& a) { o.mesh = parse_mesh(a); }},
     {"--threads", "N", all, "threads (default: one a core)",
      [](options& o, const argument& a) { o.threads = a.integer(1, 4096); }},
     {"--prompt", "TEXT", sample_only, "text to go on from (default: a new line)",

@@ -11,6 +11,12 @@ namespace gpt {
 
 enum class verb { train, sample, eval };
 
+/// How many ranks there are along each axis of the mesh.
+struct mesh_sizes {
+  std::int64_t data = 0;   ///< they share the rows of a step; 0: as many as `model` leaves
+  std::int64_t model = 1;  ///< they share the heads, the wide axis of the mlp and the symbols
+};
+
 /// Options of all verbs; what is not given and depends on the preset is empty.
 struct options {
   gpt::verb verb = gpt::verb::train;
@@ -23,6 +29,7 @@ struct options {
   std::int64_t pipe = 0;  ///< ranks of a pipeline; 0: none
   std::optional<std::int64_t> microbatches;
   std::optional<std::string> prompt;
+  std::optional<mesh_sizes> mesh;
   std::int64_t seed = 1337;
   std::int64_t threads = 0;  ///< 0: as many as OpenMP would take
   std::int64_t eval_every = 250;

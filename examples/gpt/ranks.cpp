@@ -4,12 +4,14 @@
 #include "gpt/ranks.hpp"
 
 #include "atled/comm/single.hpp"
+#include "atled/io/file.hpp"
 #ifdef ATLED_WITH_MPI
 #  include "atled/mpi.hpp"
 #endif
 
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 namespace gpt {
 namespace {
@@ -38,6 +40,29 @@ int rank() {
 }
 int num_ranks() {
   return devices().ranks().all().size();
+}
+
+mesh_sizes mesh_of_all(const options& given) {
+  const std::int64_t count = num_ranks();
+  const auto counted = [&] { return std::to_string(count) + (count == 1 ? " rank" : " ranks"); };
+  mesh_sizes out = given.mesh.value_or(mesh_sizes{});
+  const std::string model = "model=" + std::to_string(out.model);
+  if (out.data == 0) {
+    if (count % out.model != 0) {
+      atled::io::refuse("--mesh", "train", model + " on " + counted(),
+                        counted() + (count == 1 ? " is" : " are") + " not a multiple of " +
+                            std::to_string(out.model));
+    }
+    out.data = count / out.model;
+  }
+  if (out.data * out.model != count) {
+    const std::string needed = std::to_string(out.data * out.model);
+    atled::io::refuse("--mesh", "train",
+                      "data=" + std::to_string(out.data) + ',' + model + " on " + counted(),
+                      "it must be " + std::to_string(out.data) + " * " + std::to_string(out.model) +
+                          " = " + needed + " ranks; start it with mpiexec -n " + needed);
+  }
+  return out;
 }
 
 int largest_of_ranks(int mine) {

@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "atled/core/diagnostic.hpp"
 #include "atled/core/mesh.hpp"
+
+#include "gpt/options.hpp"
 
 namespace gpt {
 
@@ -14,6 +17,27 @@ using ranks = atled::mesh<atled::axis<"data">>;
 /// The number of this rank, and of all.
 [[nodiscard]] int rank();
 [[nodiscard]] int num_ranks();
+
+/// The mesh of all ranks: what `--mesh` says, or all along data.
+///
+/// Throws: there are not so many ranks, or more.
+[[nodiscard]] mesh_sizes mesh_of_all(const options& given);
+
+/// A mistake that all ranks make alike: the first of them says it.
+class common_error : public atled::error {
+ public:
+  using error::error;
+};
+/// What `work` gives, which depends on nothing that ranks have of their own.
+template <class Work>
+auto alike(Work work) {
+  try {
+    return work();
+  } catch (const atled::error& why) {
+    throw common_error(why.what());
+  }
+}
+
 /// The largest of a number that each rank has.
 [[nodiscard]] int largest_of_ranks(int mine);
 

@@ -88,7 +88,10 @@ std::pair<const preset*, provenance> parse_run(std::string json, const std::stri
       {root.at("data_bytes").unsigned_integer(), root.at("data_hash").unsigned_integer()}};
   const auto name = root.at("preset");
   for (const preset& item : presets()) {
-    if (item.name == name.string() && item.sizes == sizes) return {&item, std::move(from)};
+    const bool is_whole = item.model_ranks == 1;
+    if (is_whole && item.name == name.string() && item.sizes == sizes) {
+      return {&item, std::move(from)};
+    }
   }
   name.refuse("preset " + printable(name.string()) + " with " + described(sizes),
               "this program must have been built with that preset");
@@ -111,6 +114,11 @@ void cut_log(const std::string& path, std::int64_t steps) {
   if (end < text.size()) atled::io::write_file(path, text.substr(0, end));
 }
 
+/// The rows of all ranks in a step.
+std::string rows_of_step(const preset& of) {
+  return std::to_string(of.sizes.batch * (num_ranks() / of.model_ranks));
+}
+
 }  // namespace
 
 std::span<const preset> presets() {
@@ -118,25 +126,47 @@ std::span<const preset> presets() {
 }
 
 bool add_preset(const preset& added) {
-  const auto order = [](const preset& x) { return std::tuple(x.name, x.sizes.vocabulary); };
+  const auto order = [](const preset& x) {
+    return std::tuple(x.name, x.sizes.vocabulary, x.model_ranks);
+  };
   const auto at = std::find_if(registry().begin(), registry().end(),
                                [&](const preset& x) { return order(added) < order(x); });
   registry().insert(at, added);
   return true;
 }
 
-const preset& find_preset(std::string_view name, std::size_t characters,
-                          std::string_view text_name) {
+const preset& find_preset(std::string_view name, std::size_t characters, std::string_view text_name,
+                          std::int64_t model_ranks) {
   const preset* largest = nullptr;
+  const preset* other = nullptr;
+  std::string known;
   for (const preset& item : presets()) {
     if (item.name != name) continue;
+    if (item.model_ranks != model_ranks) {
+      if (other == nullptr || item.model_ranks != other->model_ranks) {
+        known += (known.empty() ? "" : ", ") + std::to_string(item.model_ranks);
+      }
+      other = &item;
+      continue;
+    }
     if (characters <= static_cast<std::size_t>(item.sizes.vocabulary)) return item;
     largest = &item;
   }
-  if (largest == nullptr) {
+  if (largest == nullptr && other == nullptr) {
     const auto names = preset_names();
     refuse("--preset", "train", printable(name),
            "it must be one of " + listed(names) + did_you_mean(name, names));
+  }
+  if (largest == nullptr) {
+    const std::string model = "model=" + std::to_string(model_ranks);
+    const std::int64_t heads = other->sizes.heads;
+    if (heads % model_ranks != 0) {
+      refuse("--mesh", "train", model + " for preset " + std::string(name),
+             "its heads (" + std::to_string(heads) + ") must be divisible by model (" +
+                 std::to_string(model_ranks) + ")");
+    }
+    refuse("--mesh", "train", model + " for preset " + std::string(name),
+           "this program was built with it for model=" + known);
   }
   refuse(text_name, "train", std::to_string(characters) + " different characters",
          "preset " + std::string(name) + " takes at most " +
@@ -182,7 +212,7 @@ void run_folder::save_all(const preset& of, network& model,
   const std::vector<atled::io::metadata_entry> metadata = {
       {"format", std::string(format_name)},
       {"run", to_json(of, from)},
-      {"rows", std::to_string(of.sizes.batch * num_ranks())}};
+      {"rows", rows_of_step(of)}};
   model.save(path_, from.steps, metadata);
 }
 
@@ -222,7 +252,7 @@ std::vector<std::string> run_folder::resume(const preset& of, network& model,
 
   std::vector<std::string> notes;
   for (const std::string& why : found->skipped) notes.push_back(why + "; an older one is used");
-  if (const std::string rows = std::to_string(of.sizes.batch * num_ranks());
+  if (const std::string rows = rows_of_step(of);
       rows != required("rows")) {
     notes.push_back(where + ": resume: " + rows + " rows in each step: the run began with " +
                     required("rows"));

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,14 +46,20 @@ class trainer {
  public:
   explicit trainer(const options& given)
       : given_(given), folder_(folder_of(given.out, given.preset)) {
+    mesh_ = alike([&] { return mesh_of_all(given); });
     if (given.microbatches && given.pipe == 0) {
       atled::io::refuse("--microbatches", "train", std::to_string(*given.microbatches),
                         "it must come with --pipe");
     }
+    if (given.mesh && given.pipe > 0) {
+      atled::io::refuse("--mesh", "train", "together with --pipe", "only one of them may be given");
+    }
     const source_text source = read_source(given.data);
     tokenizer_ = atled::io::character_tokenizer::from_text(source.bytes);
-    preset_ =
-        &find_preset(given.preset.value_or("nano"), tokenizer_->vocabulary_size(), source.name);
+    preset_ = alike([&] {
+      return &find_preset(given.preset.value_or("nano"), tokenizer_->vocabulary_size(), source.name,
+                          mesh_.model);
+    });
     data_.emplace(source, *tokenizer_);
     data_->require_enough(preset_->sizes);
     from_ = {0, given.seed, source.name, source.fingerprint};
@@ -85,8 +92,10 @@ class trainer {
                  from_.data.c_str(), data_->train().size(), data_->validation().size(),
                  tokenizer_->vocabulary_size());
     if (num_ranks() > 1) {
-      std::fprintf(stderr, "%d ranks: %lld rows in each step, the gradient is that of all\n",
-                   num_ranks(), integer(c.batch * num_ranks()));
+      std::string shared;
+      if (mesh_.model > 1) shared = ", " + std::to_string(mesh_.model) + " share a model";
+      std::fprintf(stderr, "%d ranks%s: %lld rows in each step, the gradient is that of all\n",
+                   num_ranks(), shared.c_str(), integer(c.batch * mesh_.data));
     }
     if (given_.peak_gflops) {
       std::fprintf(stderr, "MFU: %s, peak %g GFLOP/s\n", mfu_formula, *given_.peak_gflops);
@@ -100,9 +109,11 @@ class trainer {
   void run() {
     progress_line line;
     batch rows(preset_->sizes);
+    const auto model = static_cast<int>(mesh_.model);
+    const int part_of_rows = rank() / model;  // the last axis counts fastest
     for (std::int64_t step = from_.steps; step < steps_ && !is_stopped(); ++step) {
       const auto begin = clock::now();
-      rows.draw(data_->train(), draws(given_.seed, step), rank());
+      rows.draw(data_->train(), draws(given_.seed, step), part_of_rows);
       const double rate = schedule_(step);
       const step_result result = model_->train(rows.text(), rows.next(), static_cast<float>(rate));
       const double seconds = seconds_since(begin);
@@ -174,13 +185,14 @@ class trainer {
   }
 
   [[nodiscard]] std::int64_t rows_tokens() const {
-    return preset_->sizes.batch * preset_->sizes.context * num_ranks();
+    return preset_->sizes.batch * preset_->sizes.context * mesh_.data;
   }
 
   const options& given_;
   run_folder folder_;
   std::optional<atled::io::character_tokenizer> tokenizer_;
   const preset* preset_ = nullptr;
+  mesh_sizes mesh_;
   std::optional<dataset> data_;
   provenance from_;
   std::vector<std::string> notes_;

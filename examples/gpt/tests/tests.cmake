@@ -28,25 +28,45 @@ add_test(NAME example.gpt.resume
                  --preset nano --steps 10 --eval-every 5 --data "${text}")
 set_tests_properties(example.gpt.resume PROPERTIES LABELS example TIMEOUT 300
                      ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
-if(TARGET atled::mpi)  # the same on two ranks
+set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
+
+# atled_add_gpt_ranks_test(<name> RANKS <number> STATUS <number> OUTPUT <regex> ARGUMENTS <argument>...)
+function(atled_add_gpt_ranks_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;STATUS;OUTPUT" "ARGUMENTS")
   add_test(
-    NAME example.gpt.ranks
-    COMMAND "${CMAKE_COMMAND}" -D STATUS=0 -D "OUTPUT=2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
-            -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n 2
-            --oversubscribe $<TARGET_FILE:example.gpt> train --preset nano --steps 4 --data "${text}"
-            --out "${work}-ranks" --overwrite)
-  add_test(  # and with half of the layers on each: the same loss, as the rows are the same
-    NAME example.gpt.pipe
-    COMMAND "${CMAKE_COMMAND}" -D STATUS=0 -D "OUTPUT=2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
-            -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n 2
-            --oversubscribe $<TARGET_FILE:example.gpt> train --preset nano --pipe 2 --microbatches 8 --steps 4
-            --data "${text}" --out "${work}-pipe" --overwrite)
+    NAME example.gpt.${name}
+    COMMAND "${CMAKE_COMMAND}" -D "STATUS=${arg_STATUS}" -D "OUTPUT=${arg_OUTPUT}" -P
+            "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${MPIEXEC_EXECUTABLE}" -n ${arg_RANKS}
+            --oversubscribe $<TARGET_FILE:example.gpt> ${arg_ARGUMENTS})
   set_tests_properties(
-    example.gpt.ranks example.gpt.pipe
+    example.gpt.${name}
     PROPERTIES LABELS example TIMEOUT 300 PROCESSORS 2
                ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1")
+endfunction()
+if(TARGET atled::mpi)  # the same on two ranks; then ranks that share a model: the weights are whole for one rank
+  atled_add_gpt_ranks_test(ranks RANKS 2 STATUS 0
+    OUTPUT "2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
+    ARGUMENTS train --preset nano --steps 4 --data "${text}" --out "${work}-ranks" --overwrite)
+  atled_add_gpt_ranks_test(pipe RANKS 2 STATUS 0  # with half of the layers on each
+    OUTPUT "2 ranks: 24 rows.*validation loss [0-9.]+ nats a token"
+    ARGUMENTS train --preset nano --pipe 2 --microbatches 8 --steps 4 --data "${text}" --out "${work}-pipe"
+              --overwrite)
+  atled_add_gpt_ranks_test(mesh RANKS 4 STATUS 0
+    OUTPUT "4 ranks, 2 share a model: 24 rows.*validation loss [0-9.]+ nats a token"
+    ARGUMENTS train --mesh data=2,model=2 --preset nano --steps 3 --data "${text}" --out "${work}-mesh"
+              --overwrite)
+  atled_add_gpt_test(mesh_eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token over [0-9]+ tokens"
+                     ARGUMENTS eval --data "${text}" --out "${work}-mesh")
+  set_tests_properties(example.gpt.mesh PROPERTIES FIXTURES_SETUP gpt_mesh_weights)
+  set_tests_properties(example.gpt.mesh_eval PROPERTIES FIXTURES_REQUIRED gpt_mesh_weights)
+  # One of the ranks says it: what follows is of mpiexec.
+  atled_add_gpt_ranks_test(mistake.mesh_ranks RANKS 2 STATUS 2
+    OUTPUT "^gpt: --mesh: train: data=2,model=3 on 2 ranks: it must be 2 . 3 = 6 ranks; [^\n]*\n--"
+    ARGUMENTS train --mesh data=2,model=3 --out "${work}-none")
+  atled_add_gpt_ranks_test(mistake.mesh_heads RANKS 3 STATUS 2
+    OUTPUT "^gpt: --mesh: train: model=3 for preset nano: its heads .4. must be divisible by model .3.\n--"
+    ARGUMENTS train --mesh model=3 --preset nano --data "${text}" --out "${work}-none")
 endif()
-set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
 
 # atled_add_gpt_mistake(<name> <regex> <argument>...): one sentence, and exit status 2.
 function(atled_add_gpt_mistake name sentence)
@@ -76,6 +96,14 @@ foreach(steps IN ITEMS -1 1.5 1e3 4294967296)
   atled_add_gpt_mistake(steps.${steps} "--steps: train: ${steps}: it must be a whole number" train
                         --steps=${steps})
 endforeach()
+atled_add_gpt_mistake(mesh "--mesh: train: 2x3: it must be axes with sizes, as data=2,model=2" train --mesh 2x3)
+atled_add_gpt_mistake(mesh.twice "--mesh: train: data=2,data=2: axis data is named twice" train --mesh
+                      data=2,data=2)
+atled_add_gpt_mistake(mesh.unknown "--mesh: train: modl=2: no mesh axis modl; it has data, model; did you mean model"
+                      train --mesh modl=2)
+atled_add_gpt_mistake(mesh.size "--mesh: train: 0: it must be a whole number from 1 to" train --mesh model=0)
+atled_add_gpt_mistake(mesh.one "--mesh: train: model=2 on 1 rank: 1 rank is not a multiple of 2" train --mesh
+                      model=2)
 atled_add_gpt_mistake(preset "--preset: train: nanno: it must be one of .*; did you mean nano" train
                       --preset nanno)
 atled_add_gpt_mistake(no_file "no/such/file: open: No such file" train --data no/such/file)

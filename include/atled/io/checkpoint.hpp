@@ -37,6 +37,10 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
   for_each_named_leaf(
       [&](std::string_view name, const auto& leaf) {
         const auto i = static_cast<int>(out.size());
+        if (words->is_grouped[i] && atled::detail::holds_blocks<grid, Tree>()) {
+          throw error("checkpoint: leaf " + printable(name) +
+                      ": its blocks are in an order of their own; save device_get(tree, devices)");
+        }
         tensor_type type = std::remove_cvref_t<decltype(leaf)>::type;
         const bool is_whole =
             words->is_declared[i] && type.dims.size() == words->declared[i].dims.size();

@@ -180,6 +180,12 @@ struct split_arguments {
     }
     int at = 0;
     bool is_of_blocks = false;
+    const auto resolved = [&](int i) {  // leaves are named only where a sentence needs it
+      const resolved_spec found = resolve(words.spec[i], mesh, out.whole[i]);
+      return found.problem.empty()
+                 ? found
+                 : resolve(words.spec[i], mesh, out.whole[i], name_of_argument<Args...>(i));
+    };
     const auto read = [&]<class Leaf>(const auto&) {
       const int i = at++;
       const tensor_type given = leaf_type<Leaf>();
@@ -187,8 +193,8 @@ struct split_arguments {
       if (!words.is_said[i] || !out.problem.empty()) return;
       resolved_spec found{};
       if (words.is_declared[i]) {
-        found = resolve(words.spec[i], mesh, words.declared[i], name_of_argument<Args...>(i));
         out.whole[i] = words.declared[i];
+        found = resolved(i);
         out.ends.is_whole_parameter[i] =
             given == words.declared[i] && block_of(mesh, found.spec, given.dims) != given.dims;
         if (found.problem.empty() && words.is_grouped[i] && !is_of_blocks) {
@@ -200,7 +206,7 @@ struct split_arguments {
       } else {
         found = resolve(words.spec[i], mesh);
         if (found.problem.empty()) out.whole[i].dims = whole_of(mesh, found.spec, given.dims);
-        found = resolve(words.spec[i], mesh, out.whole[i], name_of_argument<Args...>(i));
+        found = resolved(i);
       }
       if (!found.problem.empty()) out.problem << "jit: " << found.problem;
       out.ends.parameters[i] = found.spec;
