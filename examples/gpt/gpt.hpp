@@ -11,6 +11,7 @@
 #include "atled/io/tokenizer.hpp"
 
 #include "gpt/config.hpp"
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -90,18 +91,27 @@ struct recipe {
   double rate;
 };
 
+/// How ranks share what is trained.
+struct sharing {
+  std::int64_t model = 1;   ///< ranks that share one model: its heads, columns and symbols
+  std::int64_t stored = 1;  ///< ranks that keep a part each of all weights, and make them whole
+
+  friend constexpr bool operator==(const sharing&, const sharing&) = default;
+  friend constexpr auto operator<=>(const sharing&, const sharing&) = default;
+};
+
 /// A size of the model that is compiled into this program. Some sizes come twice under one name,
-/// for texts of few different characters and of more; some once more for ranks that share a model.
+/// for texts of few different characters and of more; some once more for ranks that share it.
 struct preset {
   std::string_view name;
   config sizes;
   gpt::recipe recipe;
   std::unique_ptr<network> (*make)();
-  std::int64_t model_ranks = 1;  ///< that share one model
+  sharing shared = {};
 };
 
 /// Each preset whose file was linked; the order is by name, then by vocabulary,
-/// then by the ranks that share a model.
+/// then by the ranks that share it.
 [[nodiscard]] std::span<const preset> presets();
 
 /// Called by the files of presets/ before main; the result is of no use.

@@ -190,7 +190,7 @@ verb find_verb(int argc, const char* const* argv) {
       if ((item.verbs & on(chosen)) != 0) names.emplace_back(known);
     }
   }
-  if (chosen == verb::train) names.insert(names.end(), {"--overwrite", "--resume"});
+  if (chosen == verb::train) names.insert(names.end(), {"--overwrite", "--resume", "--fsdp"});
   if (name.starts_with('-')) {
     refuse(printable(name), operation, "an unknown option",
            "gpt " + operation + " --help lists all" + did_you_mean(name, names));
@@ -241,6 +241,8 @@ options parse_options(int argc, const char* const* argv) {
   }
   if (out.verb == verb::train) {
     app.add_flag("--overwrite", out.overwrite, "replace the run that is in the folder")
+        ->disable_flag_override();
+    app.add_flag("--fsdp", out.fsdp, "each rank keeps a part of weights and optimizer")
         ->disable_flag_override();
     app.add_flag("--resume", out.resume, "go on with the run that is in the folder")
         ->disable_flag_override();

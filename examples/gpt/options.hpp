@@ -30,6 +30,7 @@ struct options {
   std::optional<std::int64_t> microbatches;
   std::optional<std::string> prompt;
   std::optional<mesh_sizes> mesh;
+  bool fsdp = false;  ///< ranks along data keep a part each of weights and optimizer
   std::int64_t seed = 1337;
   std::int64_t threads = 0;  ///< 0: as many as OpenMP would take
   std::int64_t eval_every = 250;

@@ -73,6 +73,14 @@ std::string described(const config& sizes) {
   return out;
 }
 
+/// "model=2", "--fsdp on 2 ranks"
+std::string described(const sharing& shared) {
+  const std::string model = "model=" + std::to_string(shared.model);
+  if (shared.stored == 1) return model;
+  const std::string stored = "--fsdp on " + std::to_string(shared.stored) + " ranks";
+  return shared.model == 1 ? stored : stored + " with " + model;
+}
+
 /// The preset that a file's configuration names, and where its weights come from.
 std::pair<const preset*, provenance> parse_run(std::string json, const std::string& path) {
   const auto document = atled::io::parse_json(std::move(json), shown_path(path) + " run", "load");
@@ -88,7 +96,7 @@ std::pair<const preset*, provenance> parse_run(std::string json, const std::stri
       {root.at("data_bytes").unsigned_integer(), root.at("data_hash").unsigned_integer()}};
   const auto name = root.at("preset");
   for (const preset& item : presets()) {
-    const bool is_whole = item.model_ranks == 1;
+    const bool is_whole = item.shared == sharing{};
     if (is_whole && item.name == name.string() && item.sizes == sizes) {
       return {&item, std::move(from)};
     }
@@ -116,7 +124,7 @@ void cut_log(const std::string& path, std::int64_t steps) {
 
 /// The rows of all ranks in a step.
 std::string rows_of_step(const preset& of) {
-  return std::to_string(of.sizes.batch * (num_ranks() / of.model_ranks));
+  return std::to_string(of.sizes.batch * (num_ranks() / of.shared.model));
 }
 
 }  // namespace
@@ -127,7 +135,7 @@ std::span<const preset> presets() {
 
 bool add_preset(const preset& added) {
   const auto order = [](const preset& x) {
-    return std::tuple(x.name, x.sizes.vocabulary, x.model_ranks);
+    return std::tuple(x.name, x.sizes.vocabulary, x.shared);
   };
   const auto at = std::find_if(registry().begin(), registry().end(),
                                [&](const preset& x) { return order(added) < order(x); });
@@ -136,17 +144,16 @@ bool add_preset(const preset& added) {
 }
 
 const preset& find_preset(std::string_view name, std::size_t characters, std::string_view text_name,
-                          std::int64_t model_ranks) {
+                          const sharing& shared) {
   const preset* largest = nullptr;
   const preset* other = nullptr;
-  std::string known;
+  std::vector<std::string> known;
   for (const preset& item : presets()) {
     if (item.name != name) continue;
-    if (item.model_ranks != model_ranks) {
-      if (other == nullptr || item.model_ranks != other->model_ranks) {
-        known += (known.empty() ? "" : ", ") + std::to_string(item.model_ranks);
-      }
+    if (item.shared != shared) {
       other = &item;
+      const std::string way = described(item.shared);
+      if (std::find(known.begin(), known.end(), way) == known.end()) known.push_back(way);
       continue;
     }
     if (characters <= static_cast<std::size_t>(item.sizes.vocabulary)) return item;
@@ -158,15 +165,17 @@ const preset& find_preset(std::string_view name, std::size_t characters, std::st
            "it must be one of " + listed(names) + did_you_mean(name, names));
   }
   if (largest == nullptr) {
-    const std::string model = "model=" + std::to_string(model_ranks);
+    const std::string given = described(shared) + " for preset " + std::string(name);
+    const char* where = shared.stored > 1 ? "--fsdp" : "--mesh";
     const std::int64_t heads = other->sizes.heads;
-    if (heads % model_ranks != 0) {
-      refuse("--mesh", "train", model + " for preset " + std::string(name),
+    if (heads % shared.model != 0) {
+      refuse(where, "train", given,
              "its heads (" + std::to_string(heads) + ") must be divisible by model (" +
-                 std::to_string(model_ranks) + ")");
+                 std::to_string(shared.model) + ")");
     }
-    refuse("--mesh", "train", model + " for preset " + std::string(name),
-           "this program was built with it for model=" + known);
+    refuse(where, "train", given,
+           "this program was built with it for " +
+               listed(std::vector<std::string_view>(known.begin(), known.end())));
   }
   refuse(text_name, "train", std::to_string(characters) + " different characters",
          "preset " + std::string(name) + " takes at most " +
@@ -210,9 +219,7 @@ void run_folder::save_all(const preset& of, network& model,
                           const provenance& from) const {
   if (rank() == 0) save(of, model, tokenizer, from);
   const std::vector<atled::io::metadata_entry> metadata = {
-      {"format", std::string(format_name)},
-      {"run", to_json(of, from)},
-      {"rows", rows_of_step(of)}};
+      {"format", std::string(format_name)}, {"run", to_json(of, from)}, {"rows", rows_of_step(of)}};
   model.save(path_, from.steps, metadata);
 }
 
@@ -252,8 +259,7 @@ std::vector<std::string> run_folder::resume(const preset& of, network& model,
 
   std::vector<std::string> notes;
   for (const std::string& why : found->skipped) notes.push_back(why + "; an older one is used");
-  if (const std::string rows = rows_of_step(of);
-      rows != required("rows")) {
+  if (const std::string rows = rows_of_step(of); rows != required("rows")) {
     notes.push_back(where + ": resume: " + rows + " rows in each step: the run began with " +
                     required("rows"));
   }

@@ -16,12 +16,12 @@
 namespace gpt {
 
 /// The preset for a text of so many different characters: the one of least vocabulary that holds
-/// them, for so many ranks that share a model.
+/// them, for ranks that share it so.
 ///
-/// Throws: no preset has that name, with the one it may have meant; none is for so many ranks; none
+/// Throws: no preset has that name, with the one it may have meant; none is shared so; none
 /// of them holds so many characters.
 [[nodiscard]] const preset& find_preset(std::string_view name, std::size_t characters,
-                                        std::string_view text_name, std::int64_t model_ranks = 1);
+                                        std::string_view text_name, const sharing& shared = {});
 
 /// What is stored beside the weights.
 struct provenance {

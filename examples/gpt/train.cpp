@@ -41,24 +41,30 @@ double seconds_since(clock::time_point from) {
   return std::chrono::duration<double>(clock::now() - from).count();
 }
 
+/// The mesh of all ranks, where the options go together.
+mesh_sizes checked_mesh(const options& given) {
+  if (given.microbatches && given.pipe == 0) {
+    atled::io::refuse("--microbatches", "train", std::to_string(*given.microbatches),
+                      "it must come with --pipe");
+  }
+  if ((given.mesh || given.fsdp) && given.pipe > 0) {
+    atled::io::refuse(given.mesh ? "--mesh" : "--fsdp", "train", "together with --pipe",
+                      "only one of them may be given");
+  }
+  return mesh_of_all(given);
+}
+
 /// One run: what is made before its first step.
 class trainer {
  public:
   explicit trainer(const options& given)
       : given_(given), folder_(folder_of(given.out, given.preset)) {
-    mesh_ = alike([&] { return mesh_of_all(given); });
-    if (given.microbatches && given.pipe == 0) {
-      atled::io::refuse("--microbatches", "train", std::to_string(*given.microbatches),
-                        "it must come with --pipe");
-    }
-    if (given.mesh && given.pipe > 0) {
-      atled::io::refuse("--mesh", "train", "together with --pipe", "only one of them may be given");
-    }
+    mesh_ = alike([&] { return checked_mesh(given); });
     const source_text source = read_source(given.data);
     tokenizer_ = atled::io::character_tokenizer::from_text(source.bytes);
     preset_ = alike([&] {
       return &find_preset(given.preset.value_or("nano"), tokenizer_->vocabulary_size(), source.name,
-                          mesh_.model);
+                          {mesh_.model, given.fsdp ? mesh_.data : 1});
     });
     data_.emplace(source, *tokenizer_);
     data_->require_enough(preset_->sizes);
@@ -94,6 +100,7 @@ class trainer {
     if (num_ranks() > 1) {
       std::string shared;
       if (mesh_.model > 1) shared = ", " + std::to_string(mesh_.model) + " share a model";
+      if (given_.fsdp) shared += ", each keeps a part of the state";
       std::fprintf(stderr, "%d ranks%s: %lld rows in each step, the gradient is that of all\n",
                    num_ranks(), shared.c_str(), integer(c.batch * mesh_.data));
     }

@@ -1,4 +1,4 @@
-// gpt/presets/shared_network_of.hpp: the model of one size, shared by the ranks along "model".
+// gpt/presets/shared_network_of.hpp: the model of one size, of which each rank has a part.
 // Reads: gpt/model.hpp, gpt/gpt.hpp, gpt/ranks.hpp. Included once by each preset of several ranks:
 // here its training step is compiled.
 // SPDX-License-Identifier: MIT
@@ -22,11 +22,11 @@
 
 namespace gpt {
 
-/// Each rank trains its heads, its columns and its symbols, with the same of the optimizer. What
+/// Each rank trains what the policy gives it of the state: with `on<Grid>` its heads, its columns
+/// and its symbols; with `on<Grid, "data">` a part of all, which is made whole to be used. What
 /// measures, samples and saves is the whole model, which `settle` and `save` fill.
-template <config C, std::int64_t Model>
+template <config C, class Grid, class Policy>
 class shared_network_of final : public network {
-  using grid = mesh<axis<"data">, axis<"model", Model>>;
   using batch = tensor_view<const token_id, C.batch, C.context>;
 
  public:
@@ -46,7 +46,7 @@ class shared_network_of final : public network {
         jit(train_step, devices_, in_specs<none, P<"data">, P<"data">, P<>>, out_specs<none, P<>>);
     const batch x(text);
     const batch y(next);
-    metrics<on<grid>> result;
+    metrics<Policy> result;
     std::tie(*state_, result) = step(std::move(*state_), x, y, rate);
     return {result.loss.item(), result.gradient_norm.item()};
   }
@@ -104,28 +104,40 @@ class shared_network_of final : public network {
     copy_leaves(whole_->weights(), all.model);
     copy_leaves(whole_->moments(), std::tie(first, second));
     *count.data() = whole_->num_updates();
-    state_ = device_put(all, devices_);
+    state_ = device_put<Policy>(all, devices_);
   }
 
-  grid devices_{MPI_COMM_WORLD};
+  Grid devices_{MPI_COMM_WORLD};
   std::unique_ptr<network> whole_;
-  std::optional<state<on<grid>, C>> state_;
+  std::optional<state<Policy, C>> state_;
 };
 
-/// Makes a size known to the verbs once more, for so many ranks that share a model. The same size
-/// for one rank must be there too.
-template <config C, std::int64_t Model>
-bool add_shared_preset(std::string_view name, const recipe& training) {
+/// Makes a size known to the verbs once more, for ranks that share it. The same size for one rank
+/// must be there too.
+template <config C, class Grid, class Policy>
+bool add_shared(std::string_view name, const recipe& training, const sharing& shared) {
   return add_preset({name, C, training,
                      []() -> std::unique_ptr<network> {
                        for (const preset& item : presets()) {
-                         if (item.sizes == C && item.model_ranks == 1) {
-                           return std::make_unique<shared_network_of<C, Model>>(item.make());
+                         if (item.sizes == C && item.shared == sharing{}) {
+                           return std::make_unique<shared_network_of<C, Grid, Policy>>(item.make());
                          }
                        }
                        throw error("gpt: the preset for one rank is not in this program");
                      },
-                     Model});
+                     shared});
+}
+/// `--mesh model=2`: tensor parallel.
+template <config C, std::int64_t Model>
+bool add_shared_preset(std::string_view name, const recipe& training) {
+  using grid = mesh<axis<"data">, axis<"model", Model>>;
+  return add_shared<C, grid, on<grid>>(name, training, {.model = Model});
+}
+/// `--fsdp` on so many ranks: fully sharded.
+template <config C, std::int64_t Data>
+bool add_stored_preset(std::string_view name, const recipe& training) {
+  using grid = mesh<axis<"data", Data>, axis<"model", 1>>;
+  return add_shared<C, grid, on<grid, "data">>(name, training, {.stored = Data});
 }
 
 }  // namespace gpt

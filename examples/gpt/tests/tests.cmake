@@ -58,6 +58,9 @@ if(TARGET atled::mpi)  # the same on two ranks; then ranks that share a model: t
   atled_add_gpt_test(mesh_eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token over [0-9]+ tokens"
                      ARGUMENTS eval --data "${text}" --out "${work}-mesh")
   set_tests_properties(example.gpt.mesh PROPERTIES FIXTURES_SETUP gpt_mesh_weights)
+  atled_add_gpt_ranks_test(fsdp RANKS 2 STATUS 0
+    OUTPUT "2 ranks, each keeps a part of the state: 24 rows.*validation loss [0-9.]+ nats a token"
+    ARGUMENTS train --fsdp --preset nano --steps 3 --data "${text}" --out "${work}-fsdp" --overwrite)
   set_tests_properties(example.gpt.mesh_eval PROPERTIES FIXTURES_REQUIRED gpt_mesh_weights)
   # One of the ranks says it: what follows is of mpiexec.
   atled_add_gpt_ranks_test(mistake.mesh_ranks RANKS 2 STATUS 2

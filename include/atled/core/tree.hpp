@@ -39,19 +39,23 @@ template <class Model, class To>
 struct rebound;
 template <template <class> class Model, class From, class To>
 struct rebound<Model<From>, To> {
+  using from = From;
   using type = Model<To>;
 };
 template <template <class, auto...> class Model, class From, class To, auto First, auto... Rest>
 struct rebound<Model<From, First, Rest...>, To> {
+  using from = From;
   using type = Model<To, First, Rest...>;
 };
 template <template <class, class, auto...> class Model, class From, class To, class T, auto... Rest>
 struct rebound<Model<From, T, Rest...>, To> {
+  using from = From;
   using type = Model<To, T, Rest...>;
 };
 template <template <class, template <class> class, auto...> class Model, class From, class To,
           template <class> class T, auto... Rest>
 struct rebound<Model<From, T, Rest...>, To> {
+  using from = From;
   using type = Model<To, T, Rest...>;
 };
 
@@ -79,6 +83,10 @@ inline constexpr bool is_branch_v = model_like<T> || detail::is_tuple_v<std::rem
 /// follow it in the orders that `detail::rebound` lists.
 template <class Model, class To>
 using rebind_t = typename detail::rebound<Model, To>::type;
+
+/// The leaf policy of a model: `policy_of_t<mlp<values>>` is `values`.
+template <class Model>
+using policy_of_t = typename detail::rebound<Model, void>::from;
 
 /// The members of a branch as a tuple of references.
 template <class Tree>

@@ -31,13 +31,15 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
   static_assert(num_leaves_v<Tree> <= atled::detail::leaf_words::capacity,
                 "atled::io: a tree has too many leaves");
   auto words = std::make_unique<atled::detail::leaf_words>();
-  ATLED_REQUIRE(atled::detail::say_all<Tree>(specs, *words),
+  using atled::detail::declared_specs;
+  const bool is_said = atled::detail::say_all<declared_specs, Tree>(specs, *words);
+  ATLED_REQUIRE(is_said,
                 "checkpoint: in_specs: one entry for each member of the tree, or one for all");
   std::vector<placed_leaf> out;
   for_each_named_leaf(
       [&](std::string_view name, const auto& leaf) {
         const auto i = static_cast<int>(out.size());
-        if (words->is_grouped[i] && atled::detail::holds_blocks<grid, Tree>()) {
+        if (words->is_grouped[i] && !std::is_same_v<atled::detail::leaves_on<grid, Tree>, values>) {
           throw error("checkpoint: leaf " + printable(name) +
                       ": its blocks are in an order of their own; save device_get(tree, devices)");
         }

@@ -8,6 +8,7 @@
 #include "atled/trace/trace.hpp"
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace atled {
@@ -90,17 +91,105 @@ template <class K, auto Spec, std::int64_t Groups, std::int64_t Unit, element T,
           std::int64_t... Dims>
 using grouped_leaf_of = typename detail::grouped_leaf_of<K, Spec, Groups, Unit, T, Dims...>::type;
 
-/// The leaf policy of a model of which each rank of a mesh holds its blocks: `mlp<on<grid>>`.
-template <class Mesh>
-struct on {
+namespace detail {
+
+/// Split by nothing, or by one rank.
+constexpr bool is_whole_entry(const spec_entry& entry, const mesh_shape& mesh) {
+  const int axis = mesh.axis_named(entry.view());
+  return entry.size == 0 || (axis >= 0 && mesh.sizes[axis] == 1);
+}
+/// The axis of a leaf that is split once more where ranks along `stored` keep a part of it each:
+/// the first that is divisible and, by its own spec, whole; -1: there is none.
+constexpr int stored_axis(const named_spec& spec, const mesh_shape& mesh, const spec_entry& stored,
+                          const shape& dims) {
+  const int axis = mesh.axis_named(stored.view());
+  const std::int64_t parts = axis < 0 ? 0 : mesh.sizes[axis];
+  for (int i = 0; parts > 0 && i < dims.rank; ++i) {
+    const bool is_divisible = dims[i] > 0 && dims[i] % parts == 0;
+    if (is_whole_entry(spec.entries[i], mesh) && is_divisible) return i;
+  }
+  return -1;
+}
+template <class Mesh, spec_entry Stored, auto Spec, int Axis, int Entry>
+inline constexpr spec_entry stored_entry = [] {
+  const spec_entry own = named_spec(Spec).entries[Entry];
+  if (Entry == Axis) return gathered<Stored>;
+  return is_whole_entry(own, Mesh::shape_value) ? spec_entry{} : own;
+}();
+template <class Mesh, spec_entry Stored, auto Spec, int Axis, std::size_t... I>
+constexpr auto with_stored_axis(std::index_sequence<I...>) {
+  return P<stored_entry<Mesh, Stored, Spec, Axis, static_cast<int>(I)>...>;
+}
+/// A spec of a layer, and the axis that is stored in parts.
+template <class Mesh, spec_entry Stored, auto Spec, std::int64_t... Dims>
+inline constexpr auto stored_spec = [] {
+  if constexpr (Stored.size == 0) {
+    return Spec;
+  } else {
+    constexpr int axis = stored_axis(Spec, Mesh::shape_value, Stored, shape::of({Dims...}));
+    constexpr int rank = named_spec(Spec).rank > axis ? named_spec(Spec).rank : axis + 1;
+    return with_stored_axis<Mesh, Stored, Spec, axis>(
+        std::make_index_sequence<std::size_t{rank}>{});
+  }
+}();
+
+/// What `on<Mesh, Stored>` says of leaves, in the place of `declared_specs`.
+template <class Mesh, spec_entry Stored>
+struct stored_specs {
   template <element T, std::int64_t... Dims>
-  using leaf = tensor<T, Dims...>;
+  using leaf = leaf_with_spec<stored_spec<Mesh, Stored, P<>, Dims...>, T, Dims...>;
   template <auto Spec, element T, std::int64_t... Dims>
-  using split_leaf = decltype(detail::block_tensor<Mesh, Spec, T, Dims...>(
-      std::make_index_sequence<sizeof...(Dims)>{}));
+  using split_leaf = leaf_with_spec<stored_spec<Mesh, Stored, Spec, Dims...>, T, Dims...>;
+  template <auto Spec, std::int64_t Groups, std::int64_t Unit, element T, std::int64_t... Dims>
+  using grouped_leaf =
+      grouped_leaf_with_spec<stored_spec<Mesh, Stored, Spec, Dims...>, Groups, Unit, T, Dims...>;
+};
+
+}  // namespace detail
+
+/// The leaf policy of a model of which each rank of a mesh holds its blocks: `mlp<on<grid>>`.
+///
+/// `mlp<on<grid, "data">>` is fully sharded: each leaf is split once more, along its first whole
+/// axis that is divisible, by the ranks of that mesh axis. It is gathered before it is used, and
+/// its gradient is reduce-scattered. Source: Rajbhandari et al., ZeRO, SC 2020, stage 3.
+template <class Mesh, spec_entry Stored = none>
+struct on {
+  using mesh_type = Mesh;
+  using specs = std::conditional_t<Stored.size == 0, detail::declared_specs,
+                                   detail::stored_specs<Mesh, Stored>>;
+
+  template <element T, std::int64_t... Dims>
+  using leaf =
+      decltype(detail::block_tensor<Mesh, detail::stored_spec<Mesh, Stored, P<>, Dims...>, T,
+                                    Dims...>(std::make_index_sequence<sizeof...(Dims)>{}));
+  template <auto Spec, element T, std::int64_t... Dims>
+  using split_leaf =
+      decltype(detail::block_tensor<Mesh, detail::stored_spec<Mesh, Stored, Spec, Dims...>, T,
+                                    Dims...>(std::make_index_sequence<sizeof...(Dims)>{}));
   template <auto Spec, std::int64_t Groups, std::int64_t Unit, element T, std::int64_t... Dims>
   using grouped_leaf = split_leaf<Spec, T, Dims...>;
 };
+
+namespace detail {
+/// The leaf policy of the blocks of a rank of `Mesh`.
+template <class Policy, class Mesh>
+concept policy_of_blocks = requires {
+  typename Policy::specs;
+}
+&&std::is_same_v<typename Policy::mesh_type, Mesh>;
+/// What a model's policy says of its leaves.
+template <class Policy>
+struct specs_of {
+  using type = declared_specs;
+};
+template <class Policy>
+  requires requires {
+    typename Policy::specs;
+  }
+struct specs_of<Policy> {
+  using type = typename Policy::specs;
+};
+}  // namespace detail
 
 /// A P with one entry of another: the spec of a bias is that of the last axis of its weight.
 template <auto Spec, std::size_t Entry>

@@ -178,14 +178,18 @@ template <element T, std::int64_t... Dims, auto... Axis, spec_entry... Entry>
   return out;
 }
 
-/// This rank's blocks of a model that each rank holds: `mlp<on<grid>>` of `mlp<values>`.
+/// This rank's blocks of a model that each rank holds: `mlp<on<grid>>` of `mlp<values>`;
+/// `device_put<on<grid, "data">>(model, devices)` makes a fully sharded one.
 ///
 /// The layers say how their leaves are split. Cost: a copy of the blocks.
-template <model_like Model, auto... Axis>
+template <class Policy = void, model_like Model, auto... Axis>
 [[nodiscard]] auto device_put(const Model& model, const mesh<Axis...>& devices) {
   using grid = mesh<Axis...>;
-  using named = rebind_t<Model, detail::declared_specs>;
-  rebind_t<Model, on<grid>> out;
+  using policy = std::conditional_t<std::is_void_v<Policy>, on<grid>, Policy>;
+  static_assert(detail::policy_of_blocks<policy, grid>,
+                "atled::device_put: the policy must be on<> of the mesh that is passed");
+  using named = rebind_t<Model, typename policy::specs>;
+  rebind_t<Model, policy> out;
   const named words{};
   for_each_leaf(
       [&](auto& to, const auto& from, const auto& word) {
@@ -222,10 +226,10 @@ template <model_like Model, auto... Axis>
 template <model_like Blocks, auto... Axis>
 [[nodiscard]] auto device_get(const Blocks& blocks, const mesh<Axis...>& devices) {
   using grid = mesh<Axis...>;
-  static_assert(std::is_same_v<Blocks, rebind_t<Blocks, on<grid>>>,
+  static_assert(detail::policy_of_blocks<policy_of_t<Blocks>, grid>,
                 "atled::device_get: the model must hold the blocks of a rank of this mesh");
   rebind_t<Blocks, values> out;
-  const rebind_t<Blocks, detail::declared_specs> words{};
+  const rebind_t<Blocks, typename policy_of_t<Blocks>::specs> words{};
   for_each_leaf(
       [&](auto& to, const auto& from, const auto& word) {
         if constexpr (requires { word.spec; }) {
@@ -243,12 +247,13 @@ template <model_like Blocks, auto... Axis>
   return out;
 }
 
-/// What one rank of a mesh holds of a model. Units: bytes.
+/// What one rank of a mesh holds of a model, or where it is fully sharded along a mesh axis:
+/// `bytes_per_rank<model, grid, "data">`. Units: bytes.
 ///
 /// Of parameters; gradients take as much, and Adam's state twice as much.
-template <model_like Model, class Mesh>
+template <model_like Model, class Mesh, spec_entry Stored = none>
 inline constexpr std::int64_t bytes_per_rank = [] {
-  using blocks = rebind_t<Model, on<Mesh>>;
+  using blocks = rebind_t<Model, on<Mesh, Stored>>;
   std::int64_t out = 0;
   traced_t<blocks> leaves{};
   detail::for_each_leaf_type<blocks>(

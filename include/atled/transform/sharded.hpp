@@ -25,45 +25,73 @@ struct leaf_of_no_model {
   static constexpr tensor_type type{};
 };
 
-/// A tree with declared specs in place of the leaves of its models.
-template <class Tree>
+/// A tree with declared specs in place of the leaves of its models: what their policy says, or
+/// inside a trace `Specs`.
+template <class Specs, class Tree>
 struct declared_tree {
   using type = leaf_of_no_model;
 };
-template <class Tree>
+template <class Specs, class Tree>
   requires model_like<Tree>
-struct declared_tree<Tree> {
-  using type = rebind_t<Tree, declared_specs>;
+struct declared_tree<Specs, Tree> {
+  using own = std::conditional_t<std::is_same_v<policy_of_t<Tree>, tracing>, Specs,
+                                 typename specs_of<policy_of_t<Tree>>::type>;
+  using type = rebind_t<Tree, own>;
 };
-template <class... T>
-struct declared_tree<std::tuple<T...>> {
-  using type = std::tuple<typename declared_tree<T>::type...>;
+template <class Specs, class... T>
+struct declared_tree<Specs, std::tuple<T...>> {
+  using type = std::tuple<typename declared_tree<Specs, T>::type...>;
 };
-template <class T, class U>
-struct declared_tree<std::pair<T, U>> {
-  using type = std::pair<typename declared_tree<T>::type, typename declared_tree<U>::type>;
+template <class Specs, class T, class U>
+struct declared_tree<Specs, std::pair<T, U>> {
+  using type =
+      std::pair<typename declared_tree<Specs, T>::type, typename declared_tree<Specs, U>::type>;
 };
-template <class T, std::size_t N>
-struct declared_tree<std::array<T, N>> {
-  using type = std::array<typename declared_tree<T>::type, N>;
+template <class Specs, class T, std::size_t N>
+struct declared_tree<Specs, std::array<T, N>> {
+  using type = std::array<typename declared_tree<Specs, T>::type, N>;
 };
 
-/// Some member of a tree is a model whose leaves are one rank's blocks.
+template <class Mesh, class... Trees>
+constexpr auto first_policy();
+
+/// The leaf policy of the first model in a tree whose leaves are one rank's blocks, else `values`.
 template <class Mesh, class Tree>
-constexpr bool holds_blocks() {
+constexpr auto find_policy() {
   using tree = std::remove_cvref_t<Tree>;
   if constexpr (model_like<tree>) {
-    return std::is_same_v<tree, rebind_t<tree, on<Mesh>>>;
+    if constexpr (policy_of_blocks<policy_of_t<tree>, Mesh>) {
+      return std::type_identity<policy_of_t<tree>>{};
+    } else {
+      return std::type_identity<values>{};
+    }
   } else if constexpr (is_branch_v<tree>) {
     using members = decltype(members_of(std::declval<tree&>()));
     return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (false || ... || holds_blocks<Mesh, std::tuple_element_t<I, members>>());
+      return first_policy<Mesh, std::tuple_element_t<I, members>...>();
     }
     (std::make_index_sequence<std::tuple_size_v<members>>{});
   } else {
-    return false;
+    return std::type_identity<values>{};
   }
 }
+template <class Mesh, class... Trees>
+constexpr auto first_policy() {
+  if constexpr (sizeof...(Trees) == 0) {
+    return std::type_identity<values>{};
+  } else {
+    return []<class First, class... Rest>(std::type_identity<std::tuple<First, Rest...>>) {
+      using found = decltype(find_policy<Mesh, First>());
+      if constexpr (std::is_same_v<typename found::type, values>) {
+        return first_policy<Mesh, Rest...>();
+      } else {
+        return found{};
+      }
+    }(std::type_identity<std::tuple<std::remove_cvref_t<Trees>...>>{});
+  }
+}
+template <class Mesh, class... Trees>
+using leaves_on = typename decltype(first_policy<Mesh, Trees...>())::type;
 
 /// What is said of each leaf of some trees.
 struct leaf_words {
@@ -109,7 +137,7 @@ constexpr void say_each(each_axis<Spec...>, leaf_words& out) {
 }
 
 /// What specs and layers say of all leaves of a tree; false where the number of specs is wrong.
-template <class Tree, auto... Spec>
+template <class Specs, class Tree, auto... Spec>
 constexpr bool say_all(each_axis<Spec...> specs, leaf_words& out) {
   if constexpr (sizeof...(Spec) == 0) {
     out.size = num_leaves_v<Tree>;
@@ -120,7 +148,7 @@ constexpr bool say_all(each_axis<Spec...> specs, leaf_words& out) {
   } else {
     return false;
   }
-  using tree = typename declared_tree<Tree>::type;
+  using tree = typename declared_tree<Specs, Tree>::type;
   traced_t<tree> leaves{};
   int at = 0;
   for_each_leaf_type<tree>(leaves, [&]<class Leaf>(const auto&) {
@@ -172,7 +200,7 @@ struct split_arguments {
     const mesh_shape& mesh = Mesh::shape_value;
     out.ends.mesh = mesh;
     leaf_words words{};
-    if (!say_all<std::tuple<Args...>>(In{}, words)) {
+    if (!say_all<declared_specs, std::tuple<Args...>>(In{}, words)) {
       out.problem << "jit: in_specs has " << num_axes_v<In> << " entries, the call "
                   << static_cast<int>(sizeof...(Args))
                   << " arguments: one for each, or one for all";
@@ -214,7 +242,7 @@ struct split_arguments {
     (
         [&] {
           traced_t<Args> leaves{};
-          is_of_blocks = holds_blocks<Mesh, Args>();
+          is_of_blocks = !std::is_same_v<leaves_on<Mesh, Args>, values>;
           for_each_leaf_type<Args>(leaves, read);
         }(),
         ...);
@@ -251,14 +279,14 @@ struct one_rank_stages {
       passes::prepare(whole.graph.num_regions > 0 ? passes::joined(whole.graph) : whole.graph);
 
   using result = ir::traced_result_t<F, Args...>;
-  static constexpr bool has_blocks = (false || ... || holds_blocks<Mesh, Args>());
-  using leaves = std::conditional_t<has_blocks, on<Mesh>, values>;
+  using leaves = leaves_on<Mesh, Args...>;
+  static constexpr bool has_blocks = !std::is_same_v<leaves, values>;
 
   static constexpr trace_result split() {
     if (!whole.problem.empty()) return {{}, whole.problem};
     passes::shardings ends = arguments.ends;
     leaf_words words{};
-    if (!say_all<result>(Out{}, words)) {
+    if (!say_all<typename specs_of<leaves>::type, result>(Out{}, words)) {
       text why = "jit: out_specs has ";
       return {{},
               why << num_axes_v<Out> << " entries, the result " << num_members<result>()
