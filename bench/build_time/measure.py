@@ -7,6 +7,7 @@
 cases (a list after the options; all where none is named):
   eigen, umbrella      <Eigen/Core> alone, and atled/atled.hpp alone; they take turns
   layers_1 _4 _12 _48  the training step of a GPT of examples/gpt, of so many layers
+  sharded_4            the same, split over a mesh of 2 x 2 ranks
   chain_100 _1000 _10000        a traced loop of mul, add, tanh of so many nodes
   gradient_100 _1000 _10000     the same, and its gradient
   transformations_30 _300       ten transformations of a function of so many nodes in one file
@@ -32,6 +33,23 @@ float train(state& weights, const tokens& text, const tokens& next, float rate) 
   gpt::metrics<atled::values> metrics;
   std::tie(weights, metrics) =
       atled::jit(gpt::train_step)(std::move(weights), text, next, rate);
+  return metrics.loss.item();
+}}
+"""
+
+SHARDED = """#include "atled/transform/device_put.hpp"
+#include "atled/transform/sharded.hpp"
+#include "gpt/model.hpp"
+using namespace atled;
+constexpr gpt::config model_of{{
+    .layers = {size}, .heads = 4, .width = 128, .context = 64, .batch = 12, .vocabulary = 66}};
+using grid = mesh<axis<"data", 2>, axis<"model", 2>>;
+using state = gpt::state<on<grid>, model_of>;
+using tokens = tensor_view<const std::int32_t, model_of.batch, model_of.context>;
+float train(const grid& devices, state& weights, const tokens& text, const tokens& next, float rate) {{
+  gpt::metrics<on<grid>> metrics;
+  const auto step = jit(gpt::train_step, devices, in_specs<none, P<"data">, P<"data">, P<>>, out_specs<none, P<>>);
+  std::tie(weights, metrics) = step(std::move(weights), text, next, rate);
   return metrics.loss.item();
 }}
 """
@@ -82,6 +100,7 @@ auto again(const line& x, const line& s, const line& t) {{ return grad(lean)(x, 
 
 CASES = {"eigen": "#include <Eigen/Core>\n", "umbrella": '#include "atled/atled.hpp"\n'}
 CASES |= {f"layers_{n}": LAYERS.format(size=n) for n in (1, 4, 12, 48)}
+CASES |= {"sharded_4": SHARDED.format(size=4)}
 CASES |= {f"chain_{n}": CHAIN.format(size=n) for n in (100, 1000, 10000)}
 CASES |= {f"gradient_{n}": GRADIENT.format(size=n) for n in (100, 1000, 10000)}
 CASES |= {f"transformations_{n}": TRANSFORMATIONS.format(size=n) for n in (30, 300)}
