@@ -60,6 +60,12 @@ auto step_on(const grid& devices) {
   return jit(train, devices, in_specs<none, P<"data">, P<"data">>, out_specs<none, P<>>);
 }
 
+using four = mesh<axis<"data", 2>, axis<"model", 2>>;
+auto same_on(const four& devices) {
+  return jit(train, devices, in_specs<none, P<"data">, P<"data">>, out_specs<none, P<>>,
+             reproducible<4>);
+}
+
 std::int64_t save(const std::string& folder, const network<on<grid>>& model, const grid& devices,
                   std::int64_t step) {
   return io::save_checkpoint(folder, model, devices, step);

@@ -125,6 +125,13 @@ inline std::vector<std::vector<array>> interpret_on_ranks(
         if (peer == static_cast<std::size_t>(r)) me = operands.size();
         operands.push_back(&all[peer].operand(id, 0));
       }
+      if (code == op::ppermute) {  // with a list of sources
+        const auto size = static_cast<std::int64_t>(operands.size());
+        const int source = ir::lane_sources::unpacked(g.attributes_of(id), size).of[me];
+        rank.value(id) =
+            source < 0 ? array(g.type(id)) : *operands[static_cast<std::size_t>(source)];
+        continue;
+      }
       rank.value(id) = detail::collected(code, g.type(id), operands, me);
     }
   }

@@ -30,8 +30,10 @@ inline mesh_shape mesh_of(std::initializer_list<std::pair<const char*, std::int6
 class sharded {
  public:
   /// Traces `f` on the types of whole tensors; an empty list of `out` leaves outputs as they come.
+  /// With `num_parts` sums are reproducible.
   template <class... Args, class F>
-  static sharded of(F f, const mesh_shape& mesh, const named_specs& in, const named_specs& out) {
+  static sharded of(F f, const mesh_shape& mesh, const named_specs& in, const named_specs& out,
+                    int num_parts = 0) {
     sharded s;
     s.mesh_ = mesh;
     s.whole_ = oracle::make_builder();
@@ -47,6 +49,7 @@ class sharded {
     if (!s.problem_.empty()) return s;
     passes::simplify(traced->g, *s.whole_);
     s.given_->mesh = mesh;
+    s.given_->num_parts = num_parts;
     for (std::size_t i = 0; i < in.size(); ++i) s.given_->parameters[i] = resolve(in[i], mesh).spec;
     for (std::size_t i = 0; i < out.size(); ++i) {
       s.given_->outputs[i] = resolve(out[i], mesh).spec;
@@ -134,6 +137,12 @@ class sharded {
       arguments.push_back(x);
     }
     return difference(arguments);
+  }
+
+  /// The outputs of each rank. Pre: no axis is open.
+  [[nodiscard]] std::vector<std::vector<oracle::array>> outputs(
+      const std::vector<oracle::array>& arguments) const {
+    return outputs_of(arguments, mesh_);
   }
 
  private:

@@ -31,6 +31,7 @@ class sharder : public shard_regions {
       b_.scope = g_[id].scope;
       now_ = id;
       rule(id);
+      if (is_reproducible()) settle(id, state_[id].masks);  // of one element and zeros: exact
       if (g_[id].home != g_[id].scope) b_.move_home(place_[id], g_[id].scope, g_[id].home);
     }
     b_.scope = 0;

@@ -176,9 +176,42 @@ class shard_index : public shard_shape {
         state_[updates].partial != 0 ? take_parts(updates, s.updates) : take(updates, s.updates);
     ir::attribute_list attributes = g_.attributes_of(id);
     if (parts != 0) attributes.values[2] = static_cast<std::int64_t>(index_mode::fill);
+    if (is_add && s.over != 0 && is_reproducible()) {
+      scatter_in_tree(id, s, value, index, given, attributes);
+      return;
+    }
     place_[id] = b_.append(g_[id].code, {value, index, given}, attributes);
     if (partial != 0 && !is_zero(x)) addend_[id] = x + 1;
     if (!is_add && s.over != 0) place_[id] = over_all(op::pmax, place_[id], s.over);
+  }
+
+  /// Parts of the updates, each added to zeros, and what they make added up.
+  constexpr void scatter_in_tree(int id, const scatter_split& s, int zeros, int index, int given,
+                                 const ir::attribute_list& attributes) {
+    const int x = g_.operand(id, 0);
+    const int at = g_.operand(id, 1);
+    const auto axis = static_cast<int>(g_.attribute(id, 0));
+    const auto batch = static_cast<int>(g_.attribute(id, 1));
+    int along = -1;
+    for (int i = g_.type(at).rank() - 1; i >= batch; --i) {
+      if (mask_of(s.at, i) == 0) continue;
+      if (along >= 0) {
+        refuse(id, text("indices split along two axes have no reproducible sum"));
+        return;
+      }
+      along = i;
+    }
+    const int parts = local_parts(id, g_.type(at).dims[along], s.over);
+    if (parts == 0) return;
+    const int sum = sum_of_parts(parts, [&](int part) {
+      return b_.append(op::scatter_add,
+                       {zeros, part_of(index, along, part, parts),
+                        part_of(given, axis + along - batch, part, parts)},
+                       attributes);
+    });
+    state_[id].partial = 0;
+    place_[id] = sum_of_ranks(sum, s.over);
+    if (!is_zero(x)) place_[id] = b_.add(place_[id], take(x, s.value));
   }
 
   // --- products and matrices -----------------------------------------------------------------
@@ -223,7 +256,34 @@ class shard_index : public shard_shape {
     state_[id] = {s.out, static_cast<std::uint8_t>(open | s.partial), 0};
     const int lhs = state_[x].partial != 0 ? take_parts(x, s.lhs) : take(x, s.lhs);
     const int rhs = state_[y].partial != 0 ? take_parts(y, s.rhs) : take(y, s.rhs);
+    if (s.partial != 0 && is_reproducible()) {
+      dot_in_tree(id, s, lhs, rhs, axes);
+      return;
+    }
     place_[id] = b_.dot(lhs, rhs, axes);
+  }
+
+  constexpr void dot_in_tree(int id, const dot_split& s, int lhs, int rhs,
+                             const ir::dot_axes& axes) {
+    int pair = -1;
+    for (int i = 0; i < axes.num_contract; ++i) {
+      if (mask_of(s.lhs, axes.lhs_contract[i]) == 0) continue;
+      if (pair >= 0) {
+        refuse(id, text("two contracted axes that are split have no reproducible sum; put "
+                        "with_sharding_constraint on an operand"));
+        return;
+      }
+      pair = i;
+    }
+    const int left = axes.lhs_contract[pair];
+    const int right = axes.rhs_contract[pair];
+    const int parts = local_parts(id, g_.type(g_.operand(id, 0)).dims[left], s.partial);
+    if (parts == 0) return;
+    const int sum = sum_of_parts(parts, [&](int part) {
+      return b_.dot(part_of(lhs, left, part, parts), part_of(rhs, right, part, parts), axes);
+    });
+    state_[id].partial = 0;
+    place_[id] = sum_of_ranks(sum, s.partial);
   }
 
   constexpr void matrices(int id) {

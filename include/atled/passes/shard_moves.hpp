@@ -1,16 +1,16 @@
 // atled/passes/shard_moves.hpp: how values of a sharded program come to be split in another way:
-// sums, gathers, exchanges, slices, and blocks computed as blocks. Reads: passes/shard_state.hpp.
+// sums, gathers, exchanges, slices, and blocks computed as blocks. Reads: passes/shard_tree.hpp.
 // Next: passes/shard_elementwise.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "atled/passes/shard_state.hpp"
+#include "atled/passes/shard_tree.hpp"
 
 namespace atled::passes::detail {
 
-class shard_moves : public shard_state {
+class shard_moves : public shard_tree {
  public:
-  using shard_state::shard_state;
+  using shard_tree::shard_tree;
 
  protected:
   // --- values --------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class shard_moves : public shard_state {
   /// The axis of `x` that `split` splits over mesh axis `a`, if the sum can be scattered along it.
   [[nodiscard]] constexpr int scattered_axis(int x, int a, split_masks split) const {
     const std::uint32_t bit = std::uint32_t{1} << a;
-    if ((axes_of(split) & bit) == 0 || given_.mesh.is_open(a)) return -1;
+    if ((axes_of(split) & bit) == 0 || given_.mesh.is_open(a) || is_reproducible()) return -1;
     for (int i = 0; i < g_.type(x).rank(); ++i) {
       if ((mask_of(split, i) & bit) == 0) continue;
       const bool is_innermost = state_[x].mask(i) < bit;

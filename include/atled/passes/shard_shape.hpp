@@ -160,6 +160,10 @@ class shard_shape : public shard_elementwise {
     const std::uint32_t over = reduced_mesh_axes(own, mask);
     const split_masks out = reduced_split(own, mask, rank);
     state_[id] = {out, 0, static_cast<std::uint8_t>(state_[x].gathered & axes_of(out))};
+    if (code == op::reduce_sum && over != 0 && is_reproducible()) {
+      place_[id] = tree_reduced(id, take(x, own), own, mask, g_.type(x).dims);
+      return;
+    }
     if (code == op::reduce_sum) {
       state_[id].partial = static_cast<std::uint8_t>(state_[x].partial | over);
       place_[id] =
@@ -172,8 +176,13 @@ class shard_shape : public shard_elementwise {
     } else if (code == op::reduce_max || code == op::reduce_min) {
       place_[id] =
           over_all(code == op::reduce_max ? op::pmax : op::pmin, b_.reduce(code, y, mask), over);
+    } else if (code == op::reduce_logsumexp && is_reproducible()) {
+      place_[id] = logsumexp_in_tree(id, y, own, mask, over);
     } else if (code == op::reduce_logsumexp) {
       place_[id] = logsumexp_over(b_.reduce(code, y, mask), over, is_less_its_largest(x));
+    } else if (code == op::reduce_prod && is_reproducible()) {
+      refuse(id, text("a product along a split axis has no reproducible form yet; make it whole "
+                      "with with_sharding_constraint"));
     } else if (code == op::reduce_prod) {
       place_[id] = product_over(b_.reduce(code, y, mask), over);
     } else {
@@ -188,6 +197,24 @@ class shard_shape : public shard_elementwise {
     const int safe = b_.select(b_.unary(op::is_finite, most), most, b_.splat(0, b_.type(z)));
     const int parts = b_.unary(op::exp, b_.sub(z, safe));
     return b_.add(safe, b_.unary(op::log, over_all(op::psum, parts, over)));
+  }
+
+  /// The same with a sum whose bits do not depend on the mesh.
+  constexpr int logsumexp_in_tree(int id, int y, split_masks own, std::int64_t mask,
+                                  std::uint32_t over) {
+    const int x = g_.operand(id, 0);
+    const shape dims = b_.type(y).dims;
+    int safe = ir::no_node;
+    if (!is_less_its_largest(x)) {
+      const int most = over_all(op::pmax, b_.reduce(op::reduce_max, y, mask), over);
+      safe = b_.select(b_.unary(op::is_finite, most), most, b_.splat(0, b_.type(most)));
+      const std::int64_t kept = ((std::int64_t{1} << dims.rank) - 1) & ~mask;
+      y = b_.sub(y, b_.broadcast(safe, dims, kept));
+    }
+    const int sum = tree_reduced(id, b_.unary(op::exp, y), own, mask, g_.type(x).dims);
+    if (sum < 0) return sum;
+    const int log_sum = b_.unary(op::log, sum);
+    return safe == ir::no_node ? log_sum : b_.add(safe, log_sum);
   }
 
   /// It is y - reduce_max(y), if that is finite: passes/stable.hpp makes such.

@@ -1,6 +1,6 @@
 // atled/passes/shard_state.hpp: what passes/shard.hpp knows of each value of a program: how it is
 // split, where its block is, who uses it, and how its users wish it split.
-// Reads: passes/shard_rules.hpp. Next: passes/shard_moves.hpp.
+// Reads: passes/shard_rules.hpp. Next: passes/shard_tree.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,6 +17,8 @@ struct shardings {
   /// The caller holds all of it on each rank, and the program takes this rank's block.
   bool is_whole_parameter[ir::graph::max_outputs];
   bool is_whole_output[ir::graph::max_outputs];  ///< it is made whole in the end
+  int num_parts;  ///< of sums over split axes, so that they do not depend on the mesh; 0: as it
+                  ///< comes
 };
 
 namespace detail {
