@@ -1,6 +1,6 @@
 // property/modes.hpp: one function in every mode: value, forward, reverse, both orders of nesting,
-// in lanes; each graph simplified as `jit` would have it, then run node by node.
-// Reads: unit/ops/traced.hpp. Used by the *_points_test.cpp beside it.
+// in lanes, in loops, checkpointed; each graph simplified as `jit` would have it, then run node by
+// node. Reads: unit/ops/traced.hpp. Used by the *_points_test.cpp beside it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -97,6 +97,56 @@ reverse_of<F> reverse(F f) {
   return {f};
 }
 
+/// `f` of a row: of the only one of a loop, or of the last of three. The rows before it give
+/// results that nobody reads, so their cotangent is 0.
+template <int Trips, class F>
+struct of_rows {
+  F f{};
+  expr operator()(const expr& x) const {
+    const auto body = [this](const expr& carry, const expr& row) {
+      return std::pair(carry, f(row));
+    };
+    if constexpr (Trips == 1) {
+      return scan(body, 0.0, stack({x})).second(0);
+    } else {
+      return scan(body, 0.0, stack({x, x, x})).second(2);
+    }
+  }
+};
+/// `f` of what the body of a loop captures; it is computed in each trip, and the last is the carry.
+template <int Trips, class F>
+struct of_captured {
+  F f{};
+  expr operator()(const expr& x) const {
+    const auto body = [&](const auto& carry) {
+      const expr& trip = carry.first;  // the argument depends on it, so nothing leaves the loop
+      return std::pair(std::pair(trip + 1.0, f(where(trip >= 0, x, 0))), std::tuple());
+    };
+    const expr zero = zeros(x, {}, dtype::f64);
+    return scan(body, std::pair(zero, zero), length<Trips>).first.second;
+  }
+};
+/// `f` of a carry in the last trip; those before it compute it as well, and do not take it.
+template <int Trips, class F>
+struct of_carry {
+  F f{};
+  expr operator()(const expr& x) const {
+    const auto body = [this](const auto& carry) {
+      const expr& trip = carry.first;
+      return std::pair(
+          std::pair(trip + 1.0, where(trip >= Trips - 1, f(carry.second), carry.second)),
+          std::tuple());
+    };
+    return scan(body, std::pair(0.0, x), length<Trips>).first.second;
+  }
+};
+/// `f` computed again where a derivative reads its inner values.
+template <class F>
+struct checkpointed {
+  F f{};
+  expr operator()(const expr& x) const { return checkpoint(f)(x); }
+};
+
 /// What a function of a scalar must give at points, in order: values, slopes, second derivatives.
 struct expectation {
   numbers values, slopes, seconds;
@@ -109,6 +159,25 @@ inline void check_agree(const numbers& actual, const numbers& wanted, double rel
   CHECK(agree(actual, wanted, relative));
 }
 
+/// Values, slopes and second derivatives of `f` inside of a loop or a checkpoint, in lanes.
+template <class Inside>
+void check_inside(const char* where, Inside f, const oracle::array& x, const expectation& expected,
+                  double relative) {
+  INFO(where);
+  const auto in_lanes = [&](auto mode, const numbers& wanted) {
+    const auto lanes = [&](expr at) { return vmap(mode)(at); };
+    check_agree(traced_values(lanes, x), wanted, relative);
+  };
+  in_lanes(f, expected.values);
+  in_lanes(forward(f), expected.slopes);
+  in_lanes(reverse(f), expected.slopes);
+  if (expected.seconds.empty()) return;
+  in_lanes(forward(forward(f)), expected.seconds);
+  in_lanes(forward(reverse(f)), expected.seconds);
+  in_lanes(reverse(forward(f)), expected.seconds);
+  in_lanes(reverse(reverse(f)), expected.seconds);
+}
+
 inline void check_unary_points(const char* id, unary f, const oracle::array& x,
                                const expectation& expected, double relative) {
   INFO(id);
@@ -116,6 +185,15 @@ inline void check_unary_points(const char* id, unary f, const oracle::array& x,
     const auto lanes = [&](expr at) { return vmap(mode)(at); };
     check_agree(traced_values(lanes, x), wanted, relative);
   };
+  check_inside("checkpoint", checkpointed<unary>{f}, x, expected, relative);
+  check_inside("one row", of_rows<1, unary>{f}, x, expected, relative);
+  check_inside("three rows", of_rows<3, unary>{f}, x, expected, relative);
+  check_inside("captured, one trip", of_captured<1, unary>{f}, x, expected, relative);
+  check_inside("captured, three trips", of_captured<3, unary>{f}, x, expected, relative);
+  check_inside("carry, one trip", of_carry<1, unary>{f}, x, expected, relative);
+  check_inside("carry, three trips", of_carry<3, unary>{f}, x, expected, relative);
+  check_inside("three rows, checkpointed", of_rows<3, checkpointed<unary>>{{f}}, x, expected,
+               relative);
   in_lanes(f, expected.values);
   in_lanes(forward(f), expected.slopes);
   in_lanes(reverse(f), expected.slopes);
@@ -145,26 +223,61 @@ void check_points(const char* id, F f, const tensor<f64, N>& x, const expectatio
 }
 
 // Rows of the Hessian of a function of a vector, by each nesting, along `e`.
+template <class F>
 struct forward_over_reverse {
-  unary f;
+  F f;
   expr operator()(expr x, expr e) const { return jvp(grad(f))(x, e).second; }
 };
+template <class F>
 struct slope_along {
-  unary f;
+  F f;
   expr operator()(expr x, expr e) const { return sum(grad(f)(x) * e); }
 };
+template <class F>
 struct reverse_over_reverse {
-  unary f;
-  expr operator()(expr x, expr e) const { return grad(slope_along{f})(x, e); }
+  F f;
+  expr operator()(expr x, expr e) const { return grad(slope_along<F>{f})(x, e); }
 };
+template <class F>
 struct tangent_along {
-  unary f;
+  F f;
   expr operator()(expr x, expr e) const { return jvp(f)(x, e).second; }
 };
+template <class F>
 struct reverse_over_forward {
-  unary f;
-  expr operator()(expr x, expr e) const { return grad(tangent_along{f})(x, e); }
+  F f;
+  expr operator()(expr x, expr e) const { return grad(tangent_along<F>{f})(x, e); }
 };
+template <class F>
+struct forward_over_forward {  // the Hessian along e twice: its diagonal only
+  F f;
+  expr operator()(expr x, expr e) const {
+    const auto slope = [&](const expr& at) { return jvp(f)(at, e).second; };
+    return jvp(slope)(x, e).second;
+  }
+};
+
+/// Value, gradient and Hessian of `f`, with the basis `e` along lanes.
+template <class F>
+void check_gradient_of(const char* where, F f, const oracle::array& x, const oracle::array& e,
+                       const numbers& value, const numbers& gradient, const numbers& hessian,
+                       double relative) {
+  INFO(where);
+  check_agree(traced_values(f, x), value, relative);
+  check_agree(traced_values(reverse(f), x), gradient, relative);
+  const auto check_along = [&](auto mode, const numbers& wanted) {
+    const auto lanes = [&](expr at, expr basis) { return vmap(mode, in_axes<none, 0>)(at, basis); };
+    check_agree(traced_values(lanes, x, e), wanted, relative);
+  };
+  check_along(tangent_along<F>{f}, gradient);
+  if (hessian.empty()) return;
+  numbers diagonal;
+  for (std::size_t i = 0; i < x.size(); ++i) diagonal.push_back(hessian[i * x.size() + i]);
+  check_along(forward_over_forward<F>{f}, diagonal);
+  check_along(forward_over_reverse<F>{f}, hessian);
+  check_along(reverse_over_reverse<F>{f}, hessian);
+  check_along(reverse_over_forward<F>{f}, hessian);
+}
 
 inline void check_unary_gradient(const char* id, unary f, const oracle::array& x,
                                  const numbers& value, const numbers& gradient,
@@ -174,22 +287,21 @@ inline void check_unary_gradient(const char* id, unary f, const oracle::array& x
   for (int i = 0; i < x.type.rank(); ++i) basis_dims.push(x.type.dims[i]);
   oracle::array basis(tensor_type{dtype::f64, basis_dims});
   for (std::size_t i = 0; i < x.size(); ++i) basis.reals[i * x.size() + i] = 1;
-  check_agree(traced_values(f, x), value, relative);
-  check_agree(traced_values(reverse(f), x), gradient, relative);
-  const auto check_along = [&](auto mode, const numbers& wanted) {
-    const auto lanes = [&](expr at, expr e) { return vmap(mode, in_axes<none, 0>)(at, e); };
-    check_agree(traced_values(lanes, x, basis), wanted, relative);
+  const auto check_as = [&](const char* where, auto mode) {
+    check_gradient_of(where, mode, x, basis, value, gradient, hessian, relative);
   };
-  check_along(tangent_along{f}, gradient);
+  check_as("alone", f);
+  check_as("checkpoint", checkpointed<unary>{f});
+  check_as("one row", of_rows<1, unary>{f});
+  check_as("three rows", of_rows<3, unary>{f});
+  check_as("captured, one trip", of_captured<1, unary>{f});
+  check_as("captured, three trips", of_captured<3, unary>{f});
+  check_as("three rows, checkpointed", of_rows<3, checkpointed<unary>>{{f}});
   // Two lanes, of which the second is moved by nothing.
   numbers twice = gradient;
   twice.insert(twice.end(), gradient.begin(), gradient.end());
   const auto in_two_lanes = [&](expr at) { return vmap(reverse(f))(stack({at, at})); };
   check_agree(traced_values(in_two_lanes, x), twice, relative);
-  if (hessian.empty()) return;
-  check_along(forward_over_reverse{f}, hessian);
-  check_along(reverse_over_reverse{f}, hessian);
-  check_along(reverse_over_forward{f}, hessian);
 }
 
 /// Checks a function of one tensor with a scalar result: value, gradient by both modes, and where

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "atled/ir/builder.hpp"
+#include "atled/ir/regions.hpp"
 
 #include "support/factorizations.hpp"
 #include "support/scalar_ops.hpp"
@@ -13,8 +14,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -74,8 +77,10 @@ class interpreter {
         needed[index(g_.operand(id, i))] = true;
       }
     }
+    find_depths();
     for (int id = 0; id < g_.num_nodes; ++id) {
-      if (needed[index(id)]) values_[index(id)] = value_of(id, arguments);
+      if (needed[index(id)] && depths_[index(id)] == 0)
+        values_[index(id)] = value_of(id, arguments);
     }
     std::vector<array> out;
     for (int i = 0; i < g_.num_outputs; ++i) out.push_back(values_[index(g_.outputs[i])]);
@@ -113,9 +118,113 @@ class interpreter {
       case op_kind::call:
         return called(id);
       case op_kind::region:
-        throw std::runtime_error("the interpreter runs no loops and branches");
+        if (g_[id].code == op::result_of) return results_.at(g_.operand(id, 0)).at(place(id));
+        if (g_[id].code == op::loop) results_[id] = loop_results(id, arguments);
+        if (g_[id].code == op::cond) results_[id] = branch_results(id, arguments);
+        return g_[id].code == op::enter ? in(id, 0) : array(type);
     }
     return array(type);
+  }
+
+  // --- loops and branches ---------------------------------------------------------------------
+  // What is inside of them is left out of the walk over all nodes, and run by its loop or branch.
+
+  /// For each node the depths that it is inside of, as a mask.
+  void find_depths() {
+    depths_.assign(values_.size(), 0);
+    if (g_.num_regions == 0) return;
+    const auto inside = std::make_unique<ir::scopes>();
+    inside->extend(g_);
+    for (std::size_t i = 0; i < depths_.size(); ++i) depths_[i] = inside->of[i];
+  }
+  [[nodiscard]] std::size_t place(int id) const {
+    return static_cast<std::size_t>(g_.attribute(id));
+  }
+
+  /// The nodes inside, at this depth, that lead to `roots`, in the order in which they can run.
+  [[nodiscard]] std::vector<int> body_of(std::vector<int> roots, std::int64_t depth) const {
+    if (depths_.empty()) throw std::runtime_error("no loops and branches on ranks in lock-step");
+    std::set<int> seen;
+    while (!roots.empty()) {
+      const int id = roots.back();
+      roots.pop_back();
+      if (depths_[index(id)] >> depth == 0 || !seen.insert(id).second) continue;
+      for (int i = 0; i < g_[id].num_operands; ++i) roots.push_back(g_.operand(id, i));
+    }
+    std::vector<int> out;
+    for (const int id : seen) {
+      const bool is_given = g_[id].code == op::carry || g_[id].code == op::item;
+      if (depths_[index(id)] >> depth == 1 && !is_given) out.push_back(id);
+    }
+    return out;
+  }
+  void run_body(const std::vector<int>& body, const std::vector<array>& arguments) {
+    for (const int id : body) values_[index(id)] = value_of(id, arguments);
+  }
+
+  std::vector<array> loop_results(int id, const std::vector<array>& arguments) {
+    const auto loop = ir::loop_parts::of(g_, id);
+    const bool is_reverse = loop.has(ir::loop_parts::is_reverse);
+    std::vector<int> roots;
+    for (int i = 0; i < loop.num_results(); ++i) roots.push_back(loop.result(i));
+    const std::vector<int> body = body_of(roots, loop.depth);
+    const std::vector<int> test =
+        loop.predicate() < 0 ? std::vector<int>{} : body_of({loop.predicate()}, loop.depth);
+
+    std::int64_t trips = loop.trips;
+    if (loop.count() >= 0) {
+      const std::int64_t count = clamped(values_[index(loop.count())].integers[0], 1'000'000);
+      trips = trips < 0 ? count : std::min(trips, count);
+    }
+    std::vector<array> out;
+    for (int i = 0; i < loop.num_carries; ++i) {
+      values_[index(loop.carry(i))] = in(loop.carry(i), 0);
+      out.push_back(in(loop.carry(i), 0));
+    }
+    for (int i = 0; i < loop.num_ys; ++i) {
+      const int row = loop.result(loop.num_carries + i);
+      out.emplace_back(ir::stacked(g_.type(row), loop.trips));
+    }
+    for (std::int64_t trip = 0; trips < 0 || trip < trips; ++trip) {
+      run_body(test, arguments);
+      if (loop.predicate() >= 0 && values_[index(loop.predicate())].integers[0] == 0) break;
+      const std::int64_t row = is_reverse ? trips - 1 - trip : trip;
+      for (int i = 0; i < loop.num_items; ++i) {
+        array& item = values_[index(loop.item(i))];
+        item = array(g_.type(loop.item(i)));
+        for (std::size_t k = 0; k < item.size(); ++k) {
+          copy_element(item, k, in(loop.item(i), 0),
+                       index(static_cast<int>(row)) * item.size() + k);
+        }
+      }
+      run_body(body, arguments);
+      for (int i = 0; i < loop.num_results(); ++i) {
+        const array& now = values_[index(loop.result(i))];
+        array& result = out[index(i)];
+        if (i < loop.num_carries) {
+          result = now;
+          continue;
+        }
+        for (std::size_t k = 0; k < now.size(); ++k) {
+          copy_element(result, index(static_cast<int>(row)) * now.size() + k, now, k);
+        }
+      }
+      for (int i = 0; i < loop.num_carries; ++i) values_[index(loop.carry(i))] = out[index(i)];
+    }
+    return out;
+  }
+
+  std::vector<array> branch_results(int id, const std::vector<array>& arguments) {
+    const auto cond = ir::cond_parts::of(g_, id);
+    const std::int64_t chosen = clamped(in(id, 0).integers[0], cond.num_branches - 1);
+    std::vector<int> roots;
+    for (int i = 0; i < cond.num_results; ++i) {
+      roots.push_back(cond.result(static_cast<int>(chosen), i));
+    }
+    run_body(body_of(roots, cond.depth), arguments);
+    std::vector<array> out;
+    for (const int root : roots) out.push_back(values_[index(root)]);
+    return out;
   }
 
   // Whatever is called has the value of its first operand, or is for run time alone.
@@ -536,6 +645,8 @@ class interpreter {
 
   const ir::graph& g_;
   std::vector<array> values_;
+  std::vector<std::uint32_t> depths_;
+  std::map<int, std::vector<array>> results_;  ///< of loops and branches
 };
 
 }  // namespace detail
