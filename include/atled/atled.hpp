@@ -188,6 +188,7 @@
 #include "atled/random/discrete.hpp"
 #include "atled/random/distributions.hpp"
 #include "atled/random/gamma.hpp"
+#include "atled/random/gamma_grad.hpp"
 #include "atled/random/key.hpp"
 #include "atled/random/threefry.hpp"
 #include "atled/runtime/arena.hpp"

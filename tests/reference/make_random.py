@@ -116,6 +116,24 @@ table("f32", "shapes", shapes, "shapes of the next")
 table("f32", "loggamma", r.loggamma(k, shapes, (6,), f32), "loggamma(key(0), shapes)")
 table("f32", "gamma", r.gamma(k, shapes, (6,), f32), "gamma(key(0), shapes)")
 table("f64", "gamma_f64", r.gamma(k42, shapes.astype(np.float64), (6,), np.float64), "gamma(key(42), shapes) in f64")
+# how a gamma number moves with its shape
+slope_shapes = np.float64([1e-3, 0.05, 0.3, 0.9, 1.0, 1.7, 4.0, 30.0, 2000.0, 0.4, 2.5, 8.0])
+slope_numbers = np.float64([1e-30, 0.02, 1.4, 0.5, 3.0, 0.2, 4.0, 41.0, 1990.0, 1e-4, 9.0, 1.5])
+table("f64", "gamma_slope_shapes", slope_shapes, "shapes")
+table("f64", "gamma_slope_numbers", slope_numbers, "numbers")
+table("f64", "gamma_slopes", jax.lax.random_gamma_grad(slope_shapes, slope_numbers),
+      "random_gamma_grad(shapes, numbers)")
+table("f32", "gamma_gradient", jax.grad(lambda a: jnp.sum(r.gamma(k, a, (6,), f32)))(shapes),
+      "grad(sum(gamma(key(0), shapes)))")
+table("f32", "loggamma_gradient", jax.grad(lambda a: jnp.sum(r.loggamma(k, a, (6,), f32)))(shapes),
+      "grad(sum(loggamma(key(0), shapes)))")
+table("f32", "beta_gradient",
+      jax.grad(lambda a, b: jnp.sum(r.beta(k, a, b, (6,), f32)), (0, 1))(f32(2), f32(3)),
+      "grad(sum(beta(key(0), 2, 3, (6,))))")
+weights = f32(np.arange(6))
+table("f32", "dirichlet_gradient",
+      jax.grad(lambda a: jnp.sum(r.dirichlet(k, a, (2,), f32) * weights))(shapes),
+      "grad(sum(dirichlet(key(0), shapes, (2,)) * arange(6)))")
 table("f32", "beta", r.beta(k, f32(2), f32(3), (6,), f32), "beta(key(0), 2, 3, (6,))")
 table("f32", "dirichlet", r.dirichlet(k, shapes, (2,), f32), "dirichlet(key(0), shapes, (2,))")
 table("f32", "vectors", r.multivariate_normal(k, chances[:2], covariance, (4,), f32),

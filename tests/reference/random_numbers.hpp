@@ -173,6 +173,27 @@ inline constexpr f32 gamma[] = {0x1.2dba2a0000000p-4F, 0x1.0771a00000000p+0F, 0x
 /// gamma(key(42), shapes) in f64
 inline constexpr f64 gamma_f64[] = {0x1.22a36e42db99fp-31, 0x1.db6f205996537p-7, 0x1.b232a071fef05p-2, 0x1.61cfa5d438dcfp+1, 0x1.7d5a3e4022efbp+2, 0x1.12854b41b23e6p+8};
 
+/// shapes
+inline constexpr f64 gamma_slope_shapes[] = {0x1.0624dd2f1a9fcp-10, 0x1.999999999999ap-5, 0x1.3333333333333p-2, 0x1.ccccccccccccdp-1, 0x1.0000000000000p+0, 0x1.b333333333333p+0, 0x1.0000000000000p+2, 0x1.e000000000000p+4, 0x1.f400000000000p+10, 0x1.999999999999ap-2, 0x1.4000000000000p+1, 0x1.0000000000000p+3};
+
+/// numbers
+inline constexpr f64 gamma_slope_numbers[] = {0x1.4484bfeebc2a0p-100, 0x1.47ae147ae147bp-6, 0x1.6666666666666p+0, 0x1.0000000000000p-1, 0x1.8000000000000p+1, 0x1.999999999999ap-3, 0x1.0000000000000p+2, 0x1.4800000000000p+5, 0x1.f180000000000p+10, 0x1.a36e2eb1c432dp-14, 0x1.2000000000000p+3, 0x1.8000000000000p+0};
+
+/// random_gamma_grad(shapes, numbers)
+inline constexpr f64 gamma_slopes[] = {0x1.533493c0330d3p-84, 0x1.6638c2c2b5ef5p+0, 0x1.90a56a995c4a0p+1, 0x1.bd3f908d1de7fp-1, 0x1.f01afb1383a09p+0, 0x1.3c3214bc7f630p-2, 0x1.0ae4852c0c807p+0, 0x1.2bb81049f223cp+0, 0x1.fec2ab18b44e1p-1, 0x1.2bd0ea0a63893p-9, 0x1.e447397ad8f49p+0, 0x1.931b83c3d8b20p-2};
+
+/// grad(sum(gamma(key(0), shapes)))
+inline constexpr f32 gamma_gradient[] = {0x1.b83b4e0000000p+1F, 0x1.e71dec0000000p+0F, 0x1.4fa7b20000000p-1F, 0x1.7103800000000p+0F, 0x1.21996e0000000p+0F, 0x1.01aee00000000p+0F};
+
+/// grad(sum(loggamma(key(0), shapes)))
+inline constexpr f32 loggamma_gradient[] = {0x1.75838e0000000p+5F, 0x1.d95a5a0000000p+0F, 0x1.de20ae0000000p+0F, 0x1.39eac80000000p-2F, 0x1.74e37c0000000p-4F, 0x1.b284980000000p-9F};
+
+/// grad(sum(beta(key(0), 2, 3, (6,))))
+inline constexpr f32 beta_gradient[] = {0x1.8fac700000000p-1F, -0x1.2a1a880000000p-1F};
+
+/// grad(sum(dirichlet(key(0), shapes, (2,)) * arange(6)))
+inline constexpr f32 dirichlet_gradient[] = {-0x1.af16300000000p-5F, -0x1.1d1a680000000p-5F, -0x1.2215220000000p-6F, -0x1.b46d3a0000000p-7F, -0x1.7d6c320000000p-8F, 0x1.a9f0360000000p-12F};
+
 /// beta(key(0), 2, 3, (6,))
 inline constexpr f32 beta[] = {0x1.e3e36c0000000p-3F, 0x1.f63b0e0000000p-2F, 0x1.5e1a5c0000000p-1F, 0x1.15ae260000000p-1F, 0x1.f600b20000000p-2F, 0x1.5b90440000000p-2F};
 

@@ -1,11 +1,12 @@
 // atled/random/gamma.hpp: gamma numbers and what is made of them: beta, dirichlet.
-// Reads: random/distributions.hpp, ops/control.hpp. Same bits as jax.random; inside a trace.
+// Reads: random/gamma_grad.hpp, ops/control.hpp. Same bits as jax.random; inside a trace.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "atled/ops/control.hpp"
 #include "atled/ops/softmax.hpp"
 #include "atled/random/continuous.hpp"
+#include "atled/random/gamma_grad.hpp"
 
 #include <concepts>
 #include <tuple>
@@ -102,8 +103,10 @@ constexpr ir::operand log_gamma_of(const Key& key, const located& a, const shape
   }
   const ir::operand given = ir::as_operand(b, a, element).as(element);
   if (given.is_poison()) return given;
-  const ir::operand shaped(b, ir::broadcast_to(b, given.apply(op::stop_gradient).id(), dims));
-  return log_gamma_numbers(key, shaped, at);
+  const ir::operand shaped(b, ir::broadcast_to(b, given.id(), dims));
+  const ir::operand drawn = log_gamma_numbers(key, shaped.apply(op::stop_gradient), at);
+  if (drawn.is_poison()) return drawn;
+  return ir::operand(moving_with_shape{}(expr(shaped), expr(drawn)), at);
 }
 
 }  // namespace detail
@@ -119,7 +122,7 @@ template <std::same_as<expr> Key>
 /// Numbers with density x^(a - 1) exp(-x) / gamma(a).
 ///
 /// Cost: loops until the last of the numbers is accepted, most of them after one or two trips.
-/// Gradient: none; `a` is held fixed.
+/// Gradient: by a, of any order, as `random_gamma_grad`: the number moves with its distribution.
 /// Ill-formed: the key is not u32[2]; a does not broadcast to the shape; not f32 or f64.
 /// Source: Marsaglia and Tsang, A simple method for generating gamma variables, 2000.
 template <std::same_as<expr> Key>
