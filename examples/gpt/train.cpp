@@ -134,9 +134,13 @@ class trainer {
       }
       report(line, step, result, rate, seconds);
     }
-    if (steps_ == 0 || stop_signal != 0) save();
+    const bool stopped = is_stopped();  // a signal may have reached some ranks after the last step
+    if (steps_ == 0 || stopped) {
+      model_->settle();
+      save();
+    }
     line.end_line();
-    if (stop_signal != 0) {
+    if (stopped && rank() == 0) {
       std::fprintf(stderr, "stopped by signal %d after step %lld; the weights are saved\n",
                    static_cast<int>(stop_signal), integer(from_.steps));
     }
@@ -151,12 +155,10 @@ class trainer {
     return stop_signal != 0;
   }
 
-  void save() {
-    model_->settle();
-    folder_.save_all(*preset_, *model_, *tokenizer_, from_);
-  }
+  void save() { folder_.save_all(*preset_, *model_, *tokenizer_, from_); }
 
-  /// Measures now and then, and after the last step on the whole validation text; saves then.
+  /// Measures now and then, and after the last step on the whole validation text; saves then, after
+  /// the line of the log: so a run that ends in between has no step without a line.
   void report(progress_line& line, std::int64_t step, const step_result& result, double rate,
               double seconds) {
     const bool is_last = step + 1 == steps_;
@@ -164,7 +166,7 @@ class trainer {
     const auto tokens = static_cast<double>(rows_tokens());
     std::vector<atled::io::metric> metrics = {{"step", step}, {"train_loss", result.loss}};
     if (is_milestone) {
-      save();
+      model_->settle();
       const auto validation = data_->validation();
       validation_loss_ = is_last
                              ? whole_loss(*model_, validation)
@@ -175,15 +177,22 @@ class trainer {
     metrics.emplace_back("tokens_per_s", tokens / seconds);
     metrics.emplace_back("step_ms", seconds * 1e3);
     metrics.emplace_back("gradient_norm", result.gradient_norm);
-    if (rank() != 0) return;  // all ranks hold the same weights: the first reports
-    log_->write(metrics);
+    // All ranks hold the same weights: the first reports.
+    if (rank() == 0) show(line, step, metrics, seconds, static_cast<double>(result.loss));
+    if (is_milestone) save();
+  }
 
+  void show(progress_line& line, std::int64_t step, const std::vector<atled::io::metric>& metrics,
+            double seconds, double loss) {
+    const bool is_last = step + 1 == steps_;
+    const bool is_milestone = is_last || (step + 1) % given_.eval_every == 0;
+    log_->write(metrics);
     smoothed_seconds_ = smoothed_seconds_ == 0 ? seconds : 0.9 * smoothed_seconds_ + 0.1 * seconds;
     const double mfu = given_.peak_gflops ? step_flops(preset_->sizes) / smoothed_seconds_ /
                                                 (*given_.peak_gflops * 1e9)
                                           : -1;
-    line.show({step + 1, steps_, static_cast<double>(result.loss), tokens / smoothed_seconds_, mfu,
-               validation_loss_},
+    const auto tokens = static_cast<double>(rows_tokens());
+    line.show({step + 1, steps_, loss, tokens / smoothed_seconds_, mfu, validation_loss_},
               is_milestone);
     if (is_last) {
       std::fprintf(stderr, "validation loss %.4f nats a token, over all %zu tokens\n",

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstddef>
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ class pipeline_outbox {
   explicit pipeline_outbox(comm::communicator& ranks) : ranks_(ranks) {}
 
   void send(Activation&& x, int target, const call_site& at) {
-    drop_done();
+    under_way_.remove_if([&](message& m) { return ranks_.test(m.request); });
     under_way_.push_back({{}, std::move(x)});
     message& m = under_way_.back();
     constexpr tensor_type type = leaf_type<Activation>();
@@ -45,20 +46,10 @@ class pipeline_outbox {
  private:
   struct message {
     comm::request request;
-    Activation value;  // its memory does not move with it
+    Activation value;
   };
   comm::communicator& ranks_;
-  std::vector<message> under_way_;
-
-  void drop_done() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < under_way_.size(); ++i) {
-      if (ranks_.test(under_way_[i].request)) continue;
-      if (kept != i) under_way_[kept] = std::move(under_way_[i]);
-      ++kept;
-    }
-    under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(kept), under_way_.end());
-  }
+  std::list<message> under_way_;  // a small tensor lies in its object, which must not move
 };
 
 /// What the stages of this rank receive, from other ranks or from each other.
