@@ -130,9 +130,11 @@ inline std::int64_t of_first_rank(comm::communicator& ranks, std::int64_t number
 /// Each block is written once, by the first rank that holds it. The two newest checkpoints are
 /// kept.
 ///
-/// Cost: the blocks of this rank are written and read back; two small collectives.
+/// Cost: the blocks of this rank are written and read back; four small collectives.
 /// Blocks until: all ranks have called it, and the checkpoint is on the disk.
-/// Throws: on all ranks alike; older checkpoints are then as they were.
+/// Throws: on all ranks alike; older checkpoints are then as they were. Blocks of a
+/// `grouped_leaf_of` are refused: their columns are in an order of their own; save what device_get
+/// gives.
 template <class Tree, auto... Axis, auto... Spec>
 std::int64_t save_checkpoint(const std::string& folder, const Tree& tree,
                              const mesh<Axis...>& devices, std::int64_t step,
