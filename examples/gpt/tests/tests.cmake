@@ -29,6 +29,18 @@ add_test(NAME example.gpt.resume
 set_tests_properties(example.gpt.resume PROPERTIES LABELS example TIMEOUT 300
                      ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
 set_tests_properties(example.gpt.train PROPERTIES FIXTURES_SETUP gpt_weights)
+find_program(ATLED_TIMEOUT timeout)
+mark_as_advanced(ATLED_TIMEOUT)
+if(ATLED_TIMEOUT)  # a first signal ends the step, saves, and exits with 0
+  add_test(
+    NAME example.gpt.signal
+    COMMAND "${CMAKE_COMMAND}" -D STATUS=0 -D "OUTPUT=stopped by signal 15 after step [0-9]+; the weights are saved"
+            -P "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_run.cmake" -- "${ATLED_TIMEOUT}" --preserve-status -s TERM 5
+            $<TARGET_FILE:example.gpt> train --preset nano --steps 1000000 --data "${text}" --out "${work}-signal"
+            --overwrite)
+  set_tests_properties(example.gpt.signal PROPERTIES LABELS example TIMEOUT 60
+                       ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
+endif()
 
 # atled_add_gpt_ranks_test(<name> RANKS <number> STATUS <number> OUTPUT <regex> ARGUMENTS <argument>...)
 function(atled_add_gpt_ranks_test name)
