@@ -65,15 +65,24 @@ if(TARGET atled::mpi)  # the same on two ranks; then ranks that share a model: t
               --overwrite)
   atled_add_gpt_ranks_test(mesh RANKS 4 STATUS 0
     OUTPUT "4 ranks, 2 share a model: 24 rows.*validation loss [0-9.]+ nats a token"
-    ARGUMENTS train --mesh data=2,model=2 --preset nano --steps 3 --data "${text}" --out "${work}-mesh"
+    ARGUMENTS train --mesh data=2,model=2 --preset nano --steps 4 --data "${text}" --out "${work}-mesh"
               --overwrite)
   atled_add_gpt_test(mesh_eval STATUS 0 OUTPUT "validation loss [0-9.]+ nats a token over [0-9]+ tokens"
                      ARGUMENTS eval --data "${text}" --out "${work}-mesh")
   set_tests_properties(example.gpt.mesh PROPERTIES FIXTURES_SETUP gpt_mesh_weights)
   atled_add_gpt_ranks_test(fsdp RANKS 2 STATUS 0
     OUTPUT "2 ranks, each keeps a part of the state: 24 rows.*validation loss [0-9.]+ nats a token"
-    ARGUMENTS train --fsdp --preset nano --steps 3 --data "${text}" --out "${work}-fsdp" --overwrite)
+    ARGUMENTS train --fsdp --preset nano --steps 4 --data "${text}" --out "${work}-fsdp" --overwrite)
   set_tests_properties(example.gpt.mesh_eval PROPERTIES FIXTURES_REQUIRED gpt_mesh_weights)
+  foreach(shared IN ITEMS mesh fsdp)  # the rows are those of two ranks with whole models
+    add_test(NAME example.gpt.${shared}_loss
+             COMMAND "${CMAKE_COMMAND}" -D "FIRST=${work}-ranks" -D "SECOND=${work}-${shared}" -D STEP=3 -P
+                     "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_same_loss.cmake")
+    set_tests_properties(example.gpt.${shared}_loss PROPERTIES LABELS example FIXTURES_REQUIRED
+                                                               "gpt_ranks_log;gpt_${shared}_weights")
+  endforeach()
+  set_tests_properties(example.gpt.ranks PROPERTIES FIXTURES_SETUP gpt_ranks_log)
+  set_tests_properties(example.gpt.fsdp PROPERTIES FIXTURES_SETUP gpt_fsdp_weights)
   # One of the ranks says it: what follows is of mpiexec.
   atled_add_gpt_ranks_test(mistake.mesh_ranks RANKS 2 STATUS 2
     OUTPUT "^gpt: --mesh: train: data=2,model=3 on 2 ranks: it must be 2 . 3 = 6 ranks; [^\n]*\n--"
