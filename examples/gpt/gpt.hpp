@@ -50,6 +50,9 @@ class network {
 
   [[nodiscard]] virtual const config& sizes() const = 0;
   [[nodiscard]] virtual std::int64_t num_parameters() const = 0;
+  /// What a step of one process holds beside its state, as it was planned; 0: there is no such
+  /// plan. Units: bytes.
+  [[nodiscard]] virtual std::int64_t peak_bytes() const { return 0; }
 
   /// New weights, and an optimizer before its first step: `train` needs them.
   virtual void initialize(std::int64_t seed) = 0;

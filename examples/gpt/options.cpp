@@ -142,6 +142,17 @@ constexpr entry entries[] = {
     {"--mesh", "AXES", train_only,
      "ranks along each axis, as data=2,model=2 (default: all of mpiexec along data)",
      [](options& o, const argument& a) { o.mesh = parse_mesh(a); }},
+    {"--dry-run", "AXES", train_only,
+     "print what a step needs on a mesh, as data=512,model=2 (also fsdp, pipe, microbatches)",
+     [](options& o, const argument& a) { o.dry_run = a.text(); }},
+    {"--gflops", "RATE", train_only, "what a rank computes, in GFLOP/s, for --dry-run",
+     [](options& o, const argument& a) {
+       o.gflops = a.real("above 0", [](double x) { return x > 0; });
+     }},
+    {"--link-gbytes", "RATE", train_only, "what a rank sends, in GB/s, for --dry-run",
+     [](options& o, const argument& a) {
+       o.link_gbytes = a.real("above 0", [](double x) { return x > 0; });
+     }},
     {"--threads", "N", all, "threads (default: one a core)",
      [](options& o, const argument& a) { o.threads = a.integer(1, 4096); }},
     {"--prompt", "TEXT", sample_only, "text to go on from (default: a new line)",

@@ -38,6 +38,9 @@ struct options {
   std::int64_t top_k = 0;  ///< 0: all
   double top_p = 1;
   double temperature = 0.8;
+  std::optional<std::string> dry_run;  ///< axes of a mesh
+  std::optional<double> gflops;
+  std::optional<double> link_gbytes;
   bool overwrite = false;
   bool resume = false;
   std::optional<std::string> help;  ///< asked for: this text, and nothing is to be done

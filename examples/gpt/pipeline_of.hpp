@@ -79,6 +79,7 @@ class pipeline_of final : public network {
 
   [[nodiscard]] const config& sizes() const override { return whole_->sizes(); }
   [[nodiscard]] std::int64_t num_parameters() const override { return whole_->num_parameters(); }
+  [[nodiscard]] std::int64_t peak_bytes() const override { return whole_->peak_bytes(); }
 
   void initialize(std::int64_t seed) override {
     whole_->initialize(seed);

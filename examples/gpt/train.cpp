@@ -5,6 +5,7 @@
 #include "atled/optim/schedules.hpp"
 
 #include "gpt/dataset.hpp"
+#include "gpt/dry_run.hpp"
 #include "gpt/evaluate.hpp"
 #include "gpt/pipeline.hpp"
 #include "gpt/progress.hpp"
@@ -222,7 +223,31 @@ class trainer {
 
 }  // namespace
 
+namespace {
+
+/// Prints the plan of a step on a mesh that need not be here.
+void print_plan(const options& given) {
+  if (rank() != 0) return;
+  const planned_mesh mesh = parse_planned_mesh(*given.dry_run);
+  const std::string name = given.preset.value_or("nano");
+  const preset* chosen = &find_preset(name, 1, "--dry-run");
+  for (const preset& item : presets()) {  // the first whose symbols divide
+    const bool divides = item.sizes.vocabulary % mesh.model == 0;
+    if (item.name != name || item.shared != sharing{} || !divides) continue;
+    if (chosen->sizes.vocabulary % mesh.model != 0) chosen = &item;
+  }
+  const std::unique_ptr<network> model = chosen->make();
+  const step_plan plan = plan_step(chosen->sizes, mesh, static_cast<double>(model->peak_bytes()));
+  const std::string text = to_text(
+      plan, chosen->sizes, mesh,
+      {.flops = given.gflops.value_or(0) * 1e9, .link = given.link_gbytes.value_or(0) * 1e9});
+  std::fputs(text.c_str(), stdout);
+}
+
+}  // namespace
+
 void train(const options& given, clock::time_point start) {
+  if (given.dry_run) return print_plan(given);
   stop_on_signals();
   trainer run(given);
   run.describe(seconds_since(start));

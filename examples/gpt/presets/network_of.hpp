@@ -24,6 +24,12 @@ class network_of final : public network {
   using state_type = state<values, C>;
   using model_type = model<values, C>;
 
+  static auto make_step(const ranks& on) {
+    return shard_map(train_step_on_ranks, on, in_specs<P<>, P<"data">, P<"data">, P<>>,
+                     out_specs<P<>>);
+  }
+  using step_type = decltype(make_step(std::declval<const ranks&>()));
+
  public:
   [[nodiscard]] const config& sizes() const override {
     static constexpr config sizes = C;
@@ -32,13 +38,16 @@ class network_of final : public network {
   [[nodiscard]] std::int64_t num_parameters() const override {
     return nn::num_parameters<model_type>();
   }
+  [[nodiscard]] std::int64_t peak_bytes() const override {
+    return step_type::template program<state_type&&, const batch&, const batch&,
+                                       float&>::peak_bytes;
+  }
 
   void initialize(std::int64_t seed) override { state_.emplace(initial_state<C>(seed)); }
 
   step_result train(std::span<const token_id> text, std::span<const token_id> next,
                     float rate) override {
-    const auto step = shard_map(train_step_on_ranks, devices(),
-                                in_specs<P<>, P<"data">, P<"data">, P<>>, out_specs<P<>>);
+    const step_type step = make_step(devices());
     const batch x(text);
     const batch y(next);
     metrics<values> result;

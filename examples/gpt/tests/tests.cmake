@@ -91,6 +91,9 @@ if(TARGET atled::mpi)  # the same on two ranks; then ranks that share a model: t
     OUTPUT "^gpt: --mesh: train: model=3 for preset nano: its heads .4. must be divisible by model .3.\n--"
     ARGUMENTS train --mesh model=3 --preset nano --data "${text}" --out "${work}-none")
 endif()
+atled_add_gpt_test(dry_run STATUS 0
+                   OUTPUT "ranks +1024 .*parameters +3.24 MB.*along data +6.47 MB.*time of a step"
+                   ARGUMENTS train --dry-run data=1024 --gflops 100 --link-gbytes 10)
 
 # atled_add_gpt_mistake(<name> <regex> <argument>...): one sentence, and exit status 2.
 function(atled_add_gpt_mistake name sentence)
@@ -157,7 +160,7 @@ set_tests_properties(
 if(ATLED_BUILD_TESTS)
   find_package(Catch2 REQUIRED QUIET)
   atled_add_unit_test(gpt LABEL example SOURCES tests/sampler_test.cpp tests/draws_test.cpp
-                                                tests/nearest_test.cpp)
-  target_sources(test.gpt PRIVATE sampler.cpp)
+                                                tests/nearest_test.cpp tests/dry_run_test.cpp)
+  target_sources(test.gpt PRIVATE sampler.cpp dry_run.cpp)
   target_include_directories(test.gpt PRIVATE "${PROJECT_SOURCE_DIR}/examples")
 endif()
