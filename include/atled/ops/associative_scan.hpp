@@ -75,7 +75,7 @@ constexpr Tree turned_round(ir::builder& b, const Tree& stacks) {
 
 template <class F, class Xs>
 constexpr Xs associative_scan_with(const F& f, const Xs& xs, bool is_reverse, const call_site& at) {
-  ir::builder& b = *find_builder(xs);
+  ir::builder& b = loop_builder(xs);
   b.site = at.in("associative_scan");
   const call_site site = b.site;
   const std::int64_t rows = num_rows(b, xs);

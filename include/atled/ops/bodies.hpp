@@ -27,6 +27,16 @@ constexpr ir::builder* find_builder(const Tree&... trees) {
   return out;
 }
 
+/// The builder that a loop's nodes go to. A loop over plain numbers alone would not know its
+/// program, whatever its body captures.
+template <class... Tree>
+constexpr ir::builder& loop_builder(const Tree&... trees) {
+  static_assert((false || ... || holds_expressions<Tree>()),
+                "atled: a loop begins with plain numbers only: a carry or a stack of rows must be "
+                "an expression; begin with zeros_like(x) of an x of the program");
+  return *find_builder(trees...);
+}
+
 /// `leaf hidden.weight`, or `leaf 0` where it has no name.
 template <class Tree>
 constexpr text leaf_name(const Tree& tree, int wanted) {

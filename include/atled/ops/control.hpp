@@ -19,7 +19,7 @@ namespace detail {
 template <class C, class F, class Init>
 constexpr auto while_with(const C& condition, const F& f, const Init& init, std::int64_t trips,
                           const call_site& at) {
-  ir::builder& b = *find_builder(init);
+  ir::builder& b = loop_builder(init);
   b.site = at.in("while_loop");
   const call_site site = b.site;
   const auto next_of = [&](const auto& carry, const auto&) {
@@ -133,7 +133,12 @@ template <class F, class Init>
 constexpr auto fori_with(const located& lower, const located& upper, const F& f, const Init& init,
                          std::int64_t bound, const call_site& at) {
   ir::builder* found = find_builder(init);
-  if (found == nullptr) found = &(lower.is_literal() ? upper : lower).value().builder();
+  if (found == nullptr) {
+    if (lower.is_literal() && upper.is_literal()) {
+      throw "fori_loop: bounds and carry are plain numbers: begin with zeros_like(x)";
+    }
+    found = &(lower.is_literal() ? upper : lower).value().builder();
+  }
   ir::builder& b = *found;
   b.site = at.in("fori_loop");
   const auto trip = [&](const auto& carry, const auto& i) {

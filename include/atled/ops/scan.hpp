@@ -254,8 +254,7 @@ constexpr auto begin_carry(ir::builder& b, const F& next_of, const Init& init, c
 template <class F, class Init, class Xs>
 constexpr auto scan_with(const F& f, const Init& init, const Xs& xs, scan_options options,
                          const call_site& at, const char* name) {
-  ir::builder* found = find_builder(init, xs);
-  ir::builder& b = *found;
+  ir::builder& b = loop_builder(init, xs);
   b.site = at.in(name);
   const call_site site = b.site;
   options.trips = num_rows(b, xs, options.trips);
