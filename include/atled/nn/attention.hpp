@@ -119,6 +119,8 @@ struct qkv_linear {
   }
 
   /// Each as T[B, T, H, D]: `const auto [q, k, v] = qkv.heads(x);`
+  ///
+  /// Ill-formed: x is not [B, T, C].
   [[nodiscard]] constexpr std::array<expr, 3> heads(const expr& x,
                                                     call_site at = call_site::here()) const {
     at = at.in("qkv_linear");

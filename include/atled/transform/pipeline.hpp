@@ -38,7 +38,8 @@ class pipeline_function {
   static constexpr passes::pipeline_table table =
       passes::make_pipeline(Order, Ranks, Microbatches, Repeats);
   static constexpr passes::pipeline_facts facts = passes::check_pipeline(table);
-  static_assert(facts.problem.empty(), "atled::pipeline: there is no such table of work");
+  static_assert(facts.problem.empty(),
+                "atled::pipeline: there is no such table of work; facts.problem says why");
   /// The part of its time in which a rank waits, if all stages take the same time.
   static constexpr double bubble = facts.bubble;
   static constexpr int num_stages = Ranks * Repeats;

@@ -25,9 +25,11 @@ struct reproducible_option {};
 /// 2, 4 ... up to `Parts`: `jit(step, devices, in_specs<...>, out_specs<...>, reproducible<4>)`.
 ///
 /// Sums over split axes are taken as `Parts` parts of equal size, which a fixed binary tree adds
-/// up, at once and on all ranks alike; all other numbers are made as without a mesh.
-/// Cost: `Parts` smaller products for each whose contracted axis is split, on one rank; on R ranks
-/// log2(R) exchanges of the sum in place of one all_reduce, and none is scattered.
+/// up, at once and on all ranks alike; all other numbers are made as without a mesh. Where another
+/// axis of such a sum is split too, its parts have other shapes on other meshes: a product's bits
+/// do not depend on that; a sum over rows keeps its bits as long as its chunks of rows stay the
+/// same. Cost: `Parts` smaller products for each whose contracted axis is split, on one rank; on R
+/// ranks log2(R) exchanges of the sum in place of one all_reduce, and none is scattered.
 /// Ill-formed: a split axis is open, or is not divisible by `Parts`; a product along it.
 template <int Parts>
 inline constexpr reproducible_option<Parts> reproducible{};
