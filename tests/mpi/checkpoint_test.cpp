@@ -31,6 +31,11 @@ struct by_rows {  // the same tensors, split in another way
   nn::linear<K, f32, 16, 4> out;
   ATLED_TREE(by_rows, hidden, out)
 };
+template <class K>
+struct by_heads {  // a rank has its heads of queries, keys and values
+  nn::causal_attention<K, f32, 16, 4, P<"model">> attention;
+  ATLED_TREE(by_heads, attention)
+};
 /// What an optimizer keeps: a second model, and a number that all ranks share.
 template <class K, template <class> class Model>
 struct state {
@@ -43,6 +48,13 @@ template <class K>
 using columns = state<K, by_columns>;
 template <class K>
 using rows = state<K, by_rows>;
+template <class K>
+using heads = state<K, by_heads>;
+template <class K>
+struct two_heads {
+  nn::qkv_linear<K, f32, 16, 2, 8, P<"model">> qkv;
+  ATLED_TREE(two_heads, qkv)
+};
 
 template <template <class> class State>
 State<values> whole_state() {
@@ -144,6 +156,40 @@ TEST_CASE("checkpoint: what two ranks save, one, two and four load with the same
   check_loads<columns>(folder.path(), quad{MPI_COMM_WORLD});
   check_loads<rows>(folder.path(), quad{MPI_COMM_WORLD});
   check_loads<rows>(folder.path(), grid{MPI_COMM_WORLD});
+}
+
+TEST_CASE("checkpoint: columns that ranks hold by heads are whole tensors as declared", "[mpi]") {
+  const shared_folder folder;
+  const alone self;
+  if (support::num_ranks() == 1) {
+    (void)io::save_checkpoint(folder.path(), device_put(whole_state<heads>(), self), self, 12);
+  } else {
+    const first_ranks two(2);
+    if (two.is_in()) {
+      const pair_of devices{two.get()};
+      (void)io::save_checkpoint(folder.path(), device_put(whole_state<heads>(), devices), devices,
+                                12);
+      check_loads<heads>(folder.path(), devices);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_loads<heads>(folder.path(), self);
+  heads<values> whole{};
+  REQUIRE(io::load_checkpoint(folder.path(), whole));
+  CHECK(is_same(whole, whole_state<heads>()));
+  if (support::num_ranks() == 4) {
+    const quad devices{MPI_COMM_WORLD};
+    check_loads<heads>(folder.path(), devices);
+    two_heads<on<quad>> half_a_head{};
+    CHECK_THROWS_WITH(io::save_checkpoint(folder.path(), half_a_head, devices, 13),
+                      "checkpoint: leaf qkv.weight f32[16,12]: a block must hold whole units of 3 "
+                      "times 8 columns");
+  }
+
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (support::rank() == 0) (void)io::save_checkpoint(folder.path(), whole, 12);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (support::num_ranks() == 2) check_loads<heads>(folder.path(), pair_of{MPI_COMM_WORLD});
 }
 
 TEST_CASE("checkpoint: blocks that several ranks hold are written once", "[mpi]") {

@@ -3,7 +3,6 @@
 // Reads: gpt/model.hpp, support/ranks.hpp, transform/device_put.hpp.
 // SPDX-License-Identifier: MIT
 #include "atled/atled.hpp"
-#include "atled/io/checkpoint.hpp"
 #include "atled/transform/device_put.hpp"
 #include "atled/transform/sharded.hpp"
 
@@ -104,16 +103,6 @@ TEST_CASE("tensor parallel: steps of the gpt on data x model ranks are those of 
   };
   if (support::num_ranks() == 2) check(one_process<1>());
   if (support::num_ranks() == 4) check(one_process<2>());
-}
-
-TEST_CASE("save_checkpoint: heads that ranks hold in their own order are refused", "[mpi]") {
-  if (support::num_ranks() % 2 != 0) return;
-  const grid devices{MPI_COMM_WORLD};
-  const auto layer = device_put(
-      nn::init<nn::causal_attention<values, f32, 8, 4, P<"model">>>(random::key(1)), devices);
-  CHECK_THROWS_WITH(io::save_checkpoint("refused", layer, devices, 1),
-                    "checkpoint: leaf qkv.weight: its blocks are in an order of their own; save "
-                    "device_get(tree, devices)");
 }
 
 TEST_CASE("device_get: blocks are put together to the bits that were taken apart", "[mpi]") {

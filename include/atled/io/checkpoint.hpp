@@ -21,7 +21,48 @@ struct placed_leaf {
   shape whole{};
   tensor_block place;
   bool is_first = false;  ///< of the ranks that hold this block: the one that writes it
+  std::int64_t unit = 0;  ///< of a grouped_leaf_of whose bytes are in the order of blocks, else 0
 };
+
+/// Whether the leaves of a tree are those of models of blocks.
+template <class Mesh, class Tree>
+void append_is_of_blocks(std::vector<bool>& out) {
+  if constexpr (!is_branch_v<Tree> || model_like<Tree>) {
+    out.insert(out.end(), num_leaves_v<Tree>,
+               !std::is_same_v<atled::detail::leaves_on<Mesh, Tree>, values>);
+  } else {
+    using members = decltype(members_of(std::declval<Tree&>()));
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (append_is_of_blocks<Mesh, std::remove_cvref_t<std::tuple_element_t<I, members>>>(out), ...);
+    }
+    (std::make_index_sequence<std::tuple_size_v<members>>{});
+  }
+}
+
+/// The last axis as two, [groups, the rest]: there the block of a rank is a box.
+inline void split_groups(shape& dims, std::int64_t groups) {
+  dims[dims.rank - 1] /= groups;
+  dims.rank += 1;
+  dims[dims.rank - 1] = dims[dims.rank - 2];
+  dims[dims.rank - 2] = groups;
+}
+inline void split_groups(placed_leaf& leaf, std::int64_t groups) {
+  split_groups(leaf.whole, groups);
+  split_groups(leaf.place.dims, groups);
+  split_groups(leaf.place.start, groups);
+  leaf.place.start[leaf.place.start.rank - 2] = 0;
+}
+/// The bytes of a leaf in the order of the checkpoint, or of what is loaded in that of the leaf.
+inline std::vector<std::byte> in_order_of(const placed_leaf& leaf, const std::byte* from,
+                                          bool is_loaded) {
+  const shape& dims = leaf.place.dims;
+  const auto groups = static_cast<std::size_t>(dims[dims.rank - 2]);
+  const auto units = static_cast<std::size_t>(dims[dims.rank - 1] / leaf.unit);
+  return atled::detail::regrouped(from,
+                                  static_cast<std::size_t>(tensor_type{leaf.element, dims}.bytes()),
+                                  is_loaded ? groups : units, is_loaded ? units : groups,
+                                  static_cast<std::size_t>(leaf.unit * size_of(leaf.element)));
+}
 
 /// Where the leaves of a tree lie, by what layers declare and specs say.
 template <class Tree, auto... Spec, auto... Axis>
@@ -35,14 +76,12 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
   const bool is_said = atled::detail::say_all<declared_specs, Tree>(specs, *words);
   ATLED_REQUIRE(is_said,
                 "checkpoint: in_specs: one entry for each member of the tree, or one for all");
+  std::vector<bool> is_of_blocks;
+  append_is_of_blocks<grid, Tree>(is_of_blocks);
   std::vector<placed_leaf> out;
   for_each_named_leaf(
       [&](std::string_view name, const auto& leaf) {
         const auto i = static_cast<int>(out.size());
-        if (words->is_grouped[i] && !std::is_same_v<atled::detail::leaves_on<grid, Tree>, values>) {
-          throw error("checkpoint: leaf " + printable(name) +
-                      ": its blocks are in an order of their own; save device_get(tree, devices)");
-        }
         tensor_type type = std::remove_cvref_t<decltype(leaf)>::type;
         const bool is_whole =
             words->is_declared[i] && type.dims.size() == words->declared[i].dims.size();
@@ -51,7 +90,8 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
                            type.element,
                            type.dims,
                            {{{}, type.dims.rank}, type.dims},
-                           true};
+                           true,
+                           is_of_blocks[out.size()] ? words->unit[i] : 0};
         partition_spec spec{};
         if (words->is_said[i] && !is_whole) {
           const resolved_spec found = resolve(words->spec[i], grid::shape_value);
@@ -72,6 +112,15 @@ std::vector<placed_leaf> placed_leaves(const Tree& tree, const mesh<Axis...>& de
                       shown_type(type.element, words->declared[i].dims) + ": blocks " +
                       shown_type(type.element, type.dims) +
                       " must make up its sizes; they must be divisible by the mesh");
+        }
+        if (const std::int64_t groups = words->groups[i]; groups > 0) {
+          if (type.dims[type.dims.rank - 1] % (groups * words->unit[i]) != 0) {
+            throw error("checkpoint: leaf " + printable(name) + ' ' +
+                        shown_type(type.element, type.dims) +
+                        ": a block must hold whole units of " + std::to_string(groups) + " times " +
+                        std::to_string(words->unit[i]) + " columns");
+          }
+          split_groups(placed, groups);
         }
         out.push_back(std::move(placed));
       },
@@ -128,13 +177,12 @@ inline std::int64_t of_first_rank(comm::communicator& ranks, std::int64_t number
 ///
 /// Leaves of models lie as their layers declare, others as specs say: whole on all ranks without.
 /// Each block is written once, by the first rank that holds it. The two newest checkpoints are
-/// kept.
+/// kept. A leaf of `grouped_leaf_of`, as queries, keys and values, has an axis more there, that of
+/// its groups, so that the order of its columns is one on all meshes.
 ///
 /// Cost: the blocks of this rank are written and read back; four small collectives.
 /// Blocks until: all ranks have called it, and the checkpoint is on the disk.
-/// Throws: on all ranks alike; older checkpoints are then as they were. Blocks of a
-/// `grouped_leaf_of` are refused: their columns are in an order of their own; save what device_get
-/// gives.
+/// Throws: on all ranks alike; older checkpoints are then as they were.
 template <class Tree, auto... Axis, auto... Spec>
 std::int64_t save_checkpoint(const std::string& folder, const Tree& tree,
                              const mesh<Axis...>& devices, std::int64_t step,
@@ -151,13 +199,17 @@ std::int64_t save_checkpoint(const std::string& folder, const Tree& tree,
   number = detail::of_first_rank(ranks, number);
   std::string why = detail::try_together(ranks, [&] {
     std::vector<block_source> blocks;
+    std::vector<std::vector<std::byte>> ordered;
     std::size_t at = 0;
     for_each_leaf(
         [&](const auto& leaf) {
           const detail::placed_leaf& placed = leaves[at++];
           if (!placed.is_first) return;
-          blocks.push_back({placed.name, placed.element, placed.whole, placed.place,
-                            std::as_bytes(leaf.span())});
+          std::span<const std::byte> bytes = std::as_bytes(leaf.span());
+          if (placed.unit > 0) {
+            bytes = ordered.emplace_back(detail::in_order_of(placed, bytes.data(), false));
+          }
+          blocks.push_back({placed.name, placed.element, placed.whole, placed.place, bytes});
         },
         tree);
     into.write_part(number, ranks.rank(), blocks);
@@ -224,8 +276,15 @@ template <class Tree, auto... Axis, auto... Spec>
     std::size_t at = 0;
     for_each_leaf(
         [&](auto& leaf) {
+          const detail::placed_leaf& placed = leaves[at];
           const byte_buffer& bytes = staged[at++];
-          if (bytes.size > 0) std::memcpy(leaf.data(), bytes.data.get(), bytes.size);
+          if (bytes.size == 0) return;
+          if (placed.unit > 0) {
+            const auto ordered = detail::in_order_of(placed, bytes.data.get(), true);
+            std::memcpy(leaf.data(), ordered.data(), ordered.size());
+          } else {
+            std::memcpy(leaf.data(), bytes.data.get(), bytes.size);
+          }
         },
         tree);
     out.step = reader->step();

@@ -115,7 +115,8 @@ struct leaf_words {
   named_spec spec[capacity];
   bool is_said[capacity];      ///< there is a spec
   bool is_declared[capacity];  ///< by the layer: the sizes that it declares are those of the whole
-  bool is_grouped[capacity];   ///< its blocks are in an order of their own: see grouped_leaf_of
+  std::int64_t groups[capacity];  ///< 0, or its blocks are in another order: see grouped_leaf_of
+  std::int64_t unit[capacity];
   tensor_type declared[capacity];
   int size;
 
@@ -171,9 +172,10 @@ constexpr bool say_all(each_axis<Spec...> specs, leaf_words& out) {
     if constexpr (requires { Leaf::spec; }) {
       out.spec[at] = Leaf::spec;
       out.is_said[at] = out.is_declared[at] = true;
-      out.is_grouped[at] = requires {
-        Leaf::groups;
-      };
+      if constexpr (requires { Leaf::groups; }) {
+        out.groups[at] = Leaf::groups;
+        out.unit[at] = Leaf::unit;
+      }
       out.declared[at] = Leaf::type;
     }
     ++at;
@@ -241,7 +243,7 @@ struct split_arguments {
         found = resolved(i);
         out.ends.is_whole_parameter[i] =
             given == words.declared[i] && block_of(mesh, found.spec, given.dims) != given.dims;
-        if (found.problem.empty() && words.is_grouped[i] && !is_of_blocks) {
+        if (found.problem.empty() && words.groups[i] > 0 && !is_of_blocks) {
           found.problem = name_of_argument<Args...>(i);
           found.problem << ' ' << given
                         << " is whole: its columns are in another order than those of blocks; "
