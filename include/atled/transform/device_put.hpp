@@ -182,6 +182,7 @@ template <element T, std::int64_t... Dims, auto... Axis, spec_entry... Entry>
 /// `device_put<on<grid, "data">>(model, devices)` makes a fully sharded one.
 ///
 /// The layers say how their leaves are split. Cost: a copy of the blocks.
+/// Ill-formed: a size, or a number of heads, is not divisible by the mesh axes that split it.
 template <class Policy = void, model_like Model, auto... Axis>
 [[nodiscard]] auto device_put(const Model& model, const mesh<Axis...>& devices) {
   using grid = mesh<Axis...>;
@@ -201,6 +202,13 @@ template <class Policy = void, model_like Model, auto... Axis>
               whole_of(grid::shape_value, found.spec, block::type.dims) == said::type.dims,
               "atled::device_put: the sizes of a leaf must be divisible by those of the "
               "mesh axes that split them");
+          if constexpr (requires { said::groups; } &&
+                        std::is_same_v<typename policy::specs, detail::declared_specs>) {
+            constexpr std::int64_t columns = block::type.dims[block::type.dims.rank - 1];
+            static_assert(columns % (said::groups * said::unit) == 0,
+                          "atled::device_put: a head would be cut in two: the number of heads must "
+                          "be divisible by the mesh axes that split them");
+          }
           const auto* begin = reinterpret_cast<const std::byte*>(from.data());
           std::vector<std::byte> ordered;
           if constexpr (requires { said::groups; }) {
