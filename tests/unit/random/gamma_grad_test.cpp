@@ -27,9 +27,9 @@ template <class T, std::size_t N>
 numbers listed(const T (&values)[N]) {
   return numbers(std::begin(values), std::end(values));
 }
-template <std::int64_t N, class T>
-tensor<T, N> tensor_of(const T (&values)[N]) {
-  tensor<T, N> out;
+template <class T, std::size_t N>
+tensor<T, std::int64_t{N}> tensor_of(const T (&values)[N]) {
+  tensor<T, std::int64_t{N}> out;
   std::copy(std::begin(values), std::end(values), out.begin());
   return out;
 }
@@ -127,7 +127,7 @@ TEST_CASE("gamma: gradients by the shape are those of JAX, and of what samples t
 TEST_CASE("gamma: the mean of the numbers moves as the shape does", "[random]") {
   constexpr auto mean_of = [](auto b, auto k) { return mean(random::gamma(k, b, {4096})); };
   const auto d = jit(grad(mean_of))(tensor<f32>(1.3F), key_0);  // of a, which is 1
-  CHECK(std::abs(d.item() - 1) < 0.05);
+  CHECK(std::abs(d.item() - 1) < 0.05F);
 }
 
 TEST_CASE("random_gamma_grad: shapes and numbers of two types are refused", "[random]") {
