@@ -8,8 +8,7 @@
 
 #include "gpt/model.hpp"
 #include "support/ranks.hpp"
-#include <algorithm>
-#include <cmath>
+#include "support/tree_distance.hpp"
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -62,19 +61,6 @@ tensor<i32, B, 8> text_from(std::int64_t first_row, std::int64_t first_place) {
   }
   return out;
 }
-template <class A, class B>
-double distance(const A& a, const B& b) {
-  double worst = 0;
-  for_each_leaf(
-      [&](const auto& x, const auto& y) {
-        for (std::int64_t i = 0; i < x.size(); ++i) {
-          worst = std::max(worst, std::abs(static_cast<double>(x.data()[i] - y.data()[i])));
-        }
-      },
-      a, b);
-  return worst;
-}
-
 constexpr int num_steps = 3;
 constexpr float rate = 1e-2F;
 
@@ -95,10 +81,10 @@ void compare_with_one_process() {
                                         text_from<rows>(first + i, 1), rate);
   }
   const auto whole = device_get(state, devices);
-  CHECK(distance(metrics, wanted) < 2e-6);
-  CHECK(distance(whole.optimizer, expected.optimizer) < 2e-6);
+  CHECK(support::tree_distance(metrics, wanted) < 2e-6);
+  CHECK(support::tree_distance(whole.optimizer, expected.optimizer) < 2e-6);
   // Adam divides a gradient by its own size: where it is all but 0 its rounding shows.
-  CHECK(distance(whole.model, expected.model) < static_cast<double>(rate) / 100);
+  CHECK(support::tree_distance(whole.model, expected.model) < static_cast<double>(rate) / 100);
 }
 
 }  // namespace

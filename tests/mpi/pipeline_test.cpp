@@ -7,6 +7,7 @@
 #include "atled/atled.hpp"
 
 #include "support/ranks.hpp"
+#include "support/tree_distance.hpp"
 #include <array>
 #include <cmath>
 
@@ -75,19 +76,6 @@ expected one_process(const ends_type& ends, const layers_type<num_layers>& block
   return {std::move(value), std::move(std::get<0>(slopes)), std::move(std::get<1>(slopes))};
 }
 
-template <class A, class B>
-double distance(const A& a, const B& b) {
-  double worst = 0;
-  for_each_leaf(
-      [&](const auto& x, const auto& y) {
-        for (std::int64_t i = 0; i < x.size(); ++i) {
-          worst = std::max(worst, static_cast<double>(std::abs(x.data()[i] - y.data()[i])));
-        }
-      },
-      a, b);
-  return worst;
-}
-
 template <int Ranks, pipeline_order Order>
 void check() {
   constexpr std::size_t mine = num_layers / Ranks;
@@ -108,8 +96,8 @@ void check() {
   }
   const auto [value, d_ends, d_blocks] = step(ends, blocks, words(1), words(2));
   CHECK(std::abs(value.item() - right.value.item()) < 1e-6F);
-  CHECK(distance(d_ends, right.ends) < 1e-6);
-  CHECK(distance(d_blocks, right_blocks) < 1e-6);
+  CHECK(support::tree_distance(d_ends, right.ends) < 1e-6);
+  CHECK(support::tree_distance(d_blocks, right_blocks) < 1e-6);
 }
 
 constexpr auto apply_one = [](auto layer, auto x) { return x + tanh(layer(x)); };
@@ -139,14 +127,14 @@ void check_dealt_out() {
 
   const auto [value, d_ends, d_blocks] = step(ends, step.cut(all.of), text, next);
   CHECK(std::abs(value.item() - right.item()) < 1e-6F);
-  CHECK(distance(d_ends, std::get<0>(slopes)) < 1e-6);
+  CHECK(support::tree_distance(d_ends, std::get<0>(slopes)) < 1e-6);
   layers_type<9> d_all;
   step.gather(d_blocks, d_all.of);
-  CHECK(distance(d_all, std::get<1>(slopes)) < 1e-6);
+  CHECK(support::tree_distance(d_all, std::get<1>(slopes)) < 1e-6);
 
   layers_type<9> back;
   step.gather(step.cut(all.of), back.of);
-  CHECK(distance(back, all) == 0);
+  CHECK(support::tree_distance(back, all) == 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "atled/transform/device_put.hpp"
 
 #include "support/ranks.hpp"
+#include "support/tree_distance.hpp"
 #include <cmath>
 #include <tuple>
 
@@ -63,19 +64,6 @@ Model model_of_numbers() {
   return out;
 }
 
-template <class A, class B>
-double distance(const A& a, const B& b) {
-  double worst = 0;
-  for_each_leaf(
-      [&](const auto& x, const auto& y) {
-        for (std::int64_t i = 0; i < x.size(); ++i) {
-          worst = std::max(worst, static_cast<double>(std::abs(x.data()[i] - y.data()[i])));
-        }
-      },
-      a, b);
-  return worst;
-}
-
 constexpr std::int64_t rows = 8;  // of each rank
 template <std::int64_t Ranks>
 auto one_process(int steps) {
@@ -120,7 +108,9 @@ auto on_ranks(const Mesh& devices, int steps) {
 TEST_CASE("jit over a mesh: data parallel steps are those of one process on all rows", "[mpi]") {
   const mesh<axis<"data">> devices{MPI_COMM_WORLD};
   const auto actual = on_ranks<plain_mlp>(devices, 3);
-  const auto near = [&](const auto& expected) { CHECK(distance(actual, expected) < 1e-6); };
+  const auto near = [&](const auto& expected) {
+    CHECK(support::tree_distance(actual, expected) < 1e-6);
+  };
   if (support::num_ranks() == 1) near(one_process<1>(3));
   if (support::num_ranks() == 2) near(one_process<2>(3));
   if (support::num_ranks() == 4) near(one_process<4>(3));
@@ -132,8 +122,8 @@ TEST_CASE("jit over a mesh: tensor parallel and fully sharded steps give blocks 
   const mesh<axis<"data">, axis<"model", 2>> devices{MPI_COMM_WORLD};
   const auto check = [&](const auto& actual, auto expected, auto whole) {
     for_each_leaf([](auto& to, const auto& from) { to = from; }, whole, std::get<0>(expected));
-    CHECK(distance(std::get<0>(actual), device_put(whole, devices)) < 1e-6);
-    CHECK(distance(std::get<1>(actual), std::get<1>(expected)) < 1e-6);
+    CHECK(support::tree_distance(std::get<0>(actual), device_put(whole, devices)) < 1e-6);
+    CHECK(support::tree_distance(std::get<1>(actual), std::get<1>(expected)) < 1e-6);
   };
   const auto split = on_ranks<split_mlp>(devices, 3);
   const auto stored = on_ranks<stored_mlp>(devices, 3);
@@ -162,7 +152,7 @@ TEST_CASE(
           }
         },
         model, std::get<0>(expected));
-    CHECK(distance(value, std::get<1>(expected)) < 1e-6);
+    CHECK(support::tree_distance(value, std::get<1>(expected)) < 1e-6);
   };
   if (support::num_ranks() == 2) check(one_process<1>(3));
   if (support::num_ranks() == 4) check(one_process<2>(3));

@@ -8,8 +8,7 @@
 
 #include "gpt/model.hpp"
 #include "support/ranks.hpp"
-#include <algorithm>
-#include <cmath>
+#include "support/tree_distance.hpp"
 #include <cstdint>
 #include <cstring>
 #include <tuple>
@@ -67,19 +66,6 @@ auto one_process() {
   return std::pair(std::move(state), metrics);
 }
 
-template <class A, class B>
-double distance(const A& a, const B& b) {
-  double worst = 0;
-  for_each_leaf(
-      [&](const auto& x, const auto& y) {
-        for (std::int64_t i = 0; i < x.size(); ++i) {
-          worst = std::max(worst, std::abs(static_cast<double>(x.data()[i] - y.data()[i])));
-        }
-      },
-      a, b);
-  return worst;
-}
-
 }  // namespace
 
 TEST_CASE("tensor parallel: steps of the gpt on data x model ranks are those of one process",
@@ -96,10 +82,11 @@ TEST_CASE("tensor parallel: steps of the gpt on data x model ranks are those of 
   }
   const auto check = [&](const auto& expected) {
     const auto whole = device_get(state, devices);
-    CHECK(distance(metrics, expected.second) < 2e-6);
-    CHECK(distance(whole.optimizer, expected.first.optimizer) < 2e-6);
+    CHECK(support::tree_distance(metrics, expected.second) < 2e-6);
+    CHECK(support::tree_distance(whole.optimizer, expected.first.optimizer) < 2e-6);
     // Adam divides a gradient by its own size: where it is all but 0 its rounding shows.
-    CHECK(distance(whole.model, expected.first.model) < static_cast<double>(rate) / 100);
+    CHECK(support::tree_distance(whole.model, expected.first.model) <
+          static_cast<double>(rate) / 100);
   };
   if (support::num_ranks() == 2) check(one_process<1>());
   if (support::num_ranks() == 4) check(one_process<2>());
