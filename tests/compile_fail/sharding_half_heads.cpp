@@ -1,4 +1,5 @@
 // expect-error: atled::device_put: a head would be cut in two: the number of heads must be divisible by the mesh axes that split them
+// expect-lines: 80
 #include "atled/nn/attention.hpp"
 #include "atled/transform/device_put.hpp"
 #include "atled/transform/sharded.hpp"
