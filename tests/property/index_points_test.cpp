@@ -211,7 +211,8 @@ TEST_CASE("rounding: f16 is rounded to even, overflows to inf, and is summed in 
       65519,          65520,          0x1p-25F, std::numeric_limits<f32>::quiet_NaN()};
   const auto rounded = jit(f, by_kernels)(z);
   const numbers expected{1, 1.001953125, 2048, 0.0999755859375, 65504, HUGE_VAL, 0};
-  for (int i = 0; i < 7; ++i) CHECK(f64{rounded(i)} == expected[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 7; ++i)
+    CHECK(static_cast<f64>(rounded(i)) == expected[static_cast<std::size_t>(i)]);
   CHECK(std::isnan(rounded(7)));
   CHECK(compiled_values(grad([](auto x) { return astype<f32>(astype<f16>(x)) * 3.0; }),
                         tensor<f32>(1.5F)) == numbers{3});
