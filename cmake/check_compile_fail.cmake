@@ -5,14 +5,7 @@
 # counting by which includes a header was reached.
 # With -DATLED_FIXED it must compile.
 cmake_minimum_required(VERSION 3.25)
-set(command "")
-foreach(i RANGE 1 ${CMAKE_ARGC})
-  if(past_dashes AND i LESS CMAKE_ARGC)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
-    set(past_dashes TRUE)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/command_after_dashes.cmake")
 
 file(READ "${SOURCE}" text)
 if(NOT text MATCHES "^// expect-error: ([^\n]+)\n(// expect-lines: ([0-9]+)\n)?")

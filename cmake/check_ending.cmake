@@ -4,16 +4,7 @@
 #
 # STATUS is a number, or `not 0`. The expression is found in the output without its line breaks.
 cmake_minimum_required(VERSION 3.25)
-set(command "")
-set(is_command OFF)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(is_command)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(is_command ON)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/command_after_dashes.cmake")
 
 # Open MPI 4.1's mpiexec now and then crashes by itself while it cleans up after an abort. Such a run
 # tells nothing of the job, and is made again.

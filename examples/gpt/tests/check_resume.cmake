@@ -3,14 +3,7 @@
 # A run of 10 steps, and one that a kill after step 5 has ended and that goes on in a new process:
 # both must leave the same state and the same losses. The arguments must save at steps 5 and 10.
 cmake_minimum_required(VERSION 3.25)
-set(command "")
-foreach(i RANGE 1 ${CMAKE_ARGC})
-  if(past_dashes AND i LESS CMAKE_ARGC)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
-    set(past_dashes TRUE)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/../../../cmake/command_after_dashes.cmake")
 
 function(run)
   execute_process(COMMAND ${command} ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output

@@ -2,14 +2,7 @@
 #
 # Runs the program: its exit status must be STATUS, and both its outputs together must match OUTPUT.
 cmake_minimum_required(VERSION 3.25)
-set(command "")
-foreach(i RANGE 1 ${CMAKE_ARGC})
-  if(past_dashes AND i LESS CMAKE_ARGC)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
-    set(past_dashes TRUE)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/../../../cmake/command_after_dashes.cmake")
 
 execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE output
                 ERROR_VARIABLE output)
