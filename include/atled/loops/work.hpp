@@ -223,11 +223,9 @@ struct store_work : plain_work<T> {
   }
 };
 
-/// Combines a row of its operand; the value is there from the next stage on.
+/// Combines its operand into one packet, from where `begin` is called on.
 template <class Combine, class T>
-struct row_reduce_work : plain_work<T> {
-  static constexpr bool is_row_reduction = true;
-
+struct fold_work : plain_work<T> {
   template <int N>
   ATLED_INLINE static void begin(std::byte* to) {
     detail::value_at<T, N>(to) = splat_of<T, N>(Combine::template neutral<T>());
@@ -239,6 +237,13 @@ struct row_reduce_work : plain_work<T> {
     out = Combine::apply(
         out, detail::counted<Combine, T, Full, N>(detail::value_at<T, N>(from), p.count));
   }
+};
+
+/// Combines a row of its operand; the value is there from the next stage on.
+template <class Combine, class T>
+struct row_reduce_work : fold_work<Combine, T> {
+  static constexpr bool is_row_reduction = true;
+
   template <int N>
   ATLED_INLINE static void end(std::byte* to, std::int64_t) {
     auto& out = detail::value_at<T, N>(to);
@@ -263,21 +268,10 @@ struct partial_work : plain_work<T> {
 
 /// The same over all elements: one number.
 template <class Combine, class T>
-struct whole_partial_work : plain_work<T> {
+struct whole_partial_work : fold_work<Combine, T> {
   using combine = Combine;
   static constexpr bool is_whole_partial = true;
 
-  template <int N>
-  ATLED_INLINE static void begin(std::byte* to) {
-    detail::value_at<T, N>(to) = splat_of<T, N>(Combine::template neutral<T>());
-  }
-  template <bool Full, int N>
-  ATLED_INLINE static void run(std::byte* to, const packet_place& p, std::byte* from, std::byte*,
-                               std::byte*, std::byte*) {
-    auto& out = detail::value_at<T, N>(to);
-    out = Combine::apply(
-        out, detail::counted<Combine, T, Full, N>(detail::value_at<T, N>(from), p.count));
-  }
   template <int N>
   ATLED_INLINE static void end(std::byte* to, std::int64_t address) {
     *detail::pointer<T>(address) = static_cast<T>(Combine::across(detail::value_at<T, N>(to)));
